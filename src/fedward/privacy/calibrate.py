@@ -1,0 +1,105 @@
+"""Calibration: the least noise, or the most rounds, for a target (ε, δ)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dp_accounting import DpEvent
+
+from fedward.core.validate import InvalidValue, one_of, open_unit, positive, whole
+from fedward.privacy.accountants import ACCOUNTANTS, epsilon_of
+from fedward.privacy.events import ADJACENCIES, Adjacency
+from fedward.privacy.search import affordable_count, crossing, excess
+from fedward.privacy.spending import mechanisms
+
+# The noise found is at most this much above the least there is.
+_TOLERANCE = 5e-5
+_LEAST_NOISE, _MOST_NOISE = 1e-3, 1e7
+
+
+def noise_for(
+    epsilon: float,
+    delta: float,
+    event_of: Callable[[float], DpEvent],
+    rounds: int,
+    accountant: str,
+    adjacency: Adjacency,
+) -> float:
+    """The least noise multiplier with which so many rounds spend at most ε.
+
+    Guarantee: the ε of the result, computed again, is at most the target. The least noise that does it is
+    smaller by less than 0.005 %.
+
+    Args:
+      epsilon, delta: the target.
+      event_of: from a noise multiplier to the event of one round.
+      rounds: how many rounds there will be.
+      accountant: its name.
+      adjacency: what the event's noise multiplier is relative to.
+
+    >>> from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
+    >>> sampled = lambda z: PoissonSampledDpEvent(0.1, GaussianDpEvent(z))
+    >>> round(noise_for(0.2808, 0.0029, sampled, 3, "moments", "add/remove"), 3)
+    3.0
+    """
+    _check(epsilon, delta, accountant, adjacency)
+    whole("rounds", rounds)
+
+    def excess_at(z: float) -> float:
+        return excess(mechanisms([(event_of(z), rounds)]), epsilon, delta, accountant, adjacency)
+
+    z, here = 1.0, excess_at(1.0)
+    factor = 2.0 if here > 0 else 0.5
+    while True:
+        further = z * factor
+        if further > _MOST_NOISE:
+            least = epsilon_of([(event_of(z), rounds)], delta, accountant, adjacency)
+            raise InvalidValue(
+                f"epsilon must be within reach of noise, got {epsilon:g}: {z:g} still gives ε = {least:.4g}"
+            )
+        if further < _LEAST_NOISE:
+            raise InvalidValue(
+                f"epsilon must be small enough to need noise, got {epsilon:g}: {z:g} is enough for it"
+            )
+        there = excess_at(further)
+        if (here > 0) != (there > 0):
+            break
+        z, here = further, there
+    inside, outside = ((z, here), (further, there)) if here <= 0 else ((further, there), (z, here))
+    return crossing(
+        excess_at,
+        inside,
+        outside,
+        close=lambda a, b: a <= b * (1.0 + _TOLERANCE),
+        snap=lambda x, a, b: x,
+    )
+
+
+def rounds_for(
+    epsilon: float,
+    delta: float,
+    event: DpEvent,
+    accountant: str,
+    adjacency: Adjacency,
+    limit: int = 10**7,
+) -> int:
+    """The most rounds of an event that spend at most ε; never more than ``limit``.
+
+    >>> from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
+    >>> rounds_for(0.3, 0.0029, PoissonSampledDpEvent(0.1, GaussianDpEvent(3.0)), "moments", "add/remove")
+    3
+    """
+    _check(epsilon, delta, accountant, adjacency)
+    whole("limit", limit)
+    rounds = affordable_count((), mechanisms([(event, 1)]), epsilon, delta, accountant, adjacency, limit)
+    if rounds == 0:
+        cost = epsilon_of([(event, 1)], delta, accountant, adjacency)
+        raise InvalidValue(f"epsilon must be at least what one round costs, {cost:.6g}, got {epsilon:g}")
+    return rounds
+
+
+def _check(epsilon: float, delta: float, accountant: str, adjacency: Adjacency) -> None:
+    positive("epsilon", epsilon)
+    open_unit("delta", delta)
+    one_of("accountant", accountant, ACCOUNTANTS)
+    one_of("adjacency", adjacency, ADJACENCIES)

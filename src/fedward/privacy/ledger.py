@@ -1,0 +1,195 @@
+"""The ledger: which rounds were paid for, and with what."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from dp_accounting import DpEvent
+
+from fedward.core.randomness import SOURCES, Source
+from fedward.core.validate import InvalidType, InvalidValue, one_of, whole
+from fedward.privacy.accountants import epsilon_of
+from fedward.privacy.events import ADJACENCIES, Adjacency, checked, times
+from fedward.privacy.guarantee import UNITS, Guarantee, Unit, text
+from fedward.privacy.spending import fixed_size, mechanisms, non_private
+
+PAPERS_SAMPLING = "the paper's accounting: it assumes Poisson sampling, the cohort was drawn at fixed size"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """The same event, ``count`` times.
+
+    Args:
+      event: what was charged.
+      first_round: the round of the first charge.
+      count: how often. Released rounds follow each other.
+      released: whether these are rounds that were released; otherwise ``first_round`` was charged this
+        often in vain, each time by a training that was killed before it could store the round.
+    """
+
+    event: DpEvent
+    first_round: int
+    count: int = 1
+    released: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "event", checked(self.event))
+        whole("first round", self.first_round, at_least=0)
+        times(self.count)
+        if not isinstance(self.released, bool):
+            raise InvalidType(f"released must be true or false, got {self.released!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ledger:
+    """What a training has spent so far. A value: reserving and settling give a new ledger.
+
+    A round is *reserved* before any of its work starts, and counts as spent from then on; it is *settled*
+    when its result is stored. So a training that is killed at any moment has spent what its ledger says.
+
+    Args:
+      unit: whose presence is hidden.
+      adjacency: what the events' noise multipliers are relative to.
+      sampling: how cohorts are drawn, in words.
+      noise_source: with ``seeded`` noise a round that is done again draws the same noise and is charged once;
+        with ``system`` entropy it is charged again.
+      entries: what was charged, in order of rounds.
+      reserved: the round that is under way.
+      reason: why there is no guarantee, whatever was spent.
+
+    >>> from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
+    >>> event = PoissonSampledDpEvent(0.1, GaussianDpEvent(3.0))
+    >>> ledger = Ledger(
+    ...     unit="user", adjacency="add/remove", sampling="Poisson q = 0.1", noise_source="seeded"
+    ... )
+    >>> for t in range(3):
+    ...     ledger = ledger.reserve(t, event).settle(t)
+    >>> ledger.rounds, len(ledger.entries), round(ledger.guarantee(0.0029, "moments").epsilon, 4)
+    (3, 1, 0.2808)
+    """
+
+    unit: Unit
+    adjacency: Adjacency
+    sampling: str
+    noise_source: Source
+    entries: tuple[Entry, ...] = ()
+    reserved: Entry | None = None
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        one_of("unit", self.unit, UNITS)
+        one_of("adjacency", self.adjacency, ADJACENCIES)
+        one_of("noise source", self.noise_source, SOURCES)
+        text("sampling", self.sampling)
+        text("reason", self.reason)
+        object.__setattr__(self, "entries", tuple(self.entries))
+        following = 0
+        for entry in self.entries:
+            if not isinstance(entry, Entry):
+                raise InvalidType(f"entries must be ledger entries, got {entry!r}")
+            if entry.first_round != following:
+                raise InvalidValue(
+                    f"entries must follow each other: round {following} is next, got {entry.first_round}"
+                )
+            if not entry.released and self.noise_source == "seeded":
+                raise InvalidValue(
+                    "a round with seeded noise must be charged once, got a charge without a release"
+                )
+            following += entry.count if entry.released else 0
+        if self.reserved is not None and self.reserved != Entry(
+            event=self.reserved.event, first_round=following
+        ):
+            raise InvalidValue(f"one reservation of round {following} may be open, got {self.reserved}")
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds were released."""
+        if not self.entries:
+            return 0
+        last = self.entries[-1]
+        return last.first_round + (last.count if last.released else 0)
+
+    @property
+    def spending(self) -> tuple[tuple[DpEvent, int], ...]:
+        """All that was charged, the open reservation included."""
+        charges = (*self.entries, self.reserved) if self.reserved is not None else self.entries
+        return tuple((entry.event, entry.count) for entry in charges)
+
+    def reserve(self, round: int, event: DpEvent) -> Ledger:
+        """The ledger with the next round's event spent, before the round is run.
+
+        If the round is reserved already, a killed training is being resumed: see ``noise_source``.
+        """
+        self._require_next(round)
+        wanted = Entry(event=event, first_round=self.rounds)
+        if self.reserved is None:
+            return replace(self, reserved=wanted)
+        if self.noise_source == "system":
+            return replace(self._with(replace(self.reserved, released=False)), reserved=wanted)
+        if wanted != self.reserved:
+            raise InvalidValue(
+                f"round {round} must be resumed with its reserved {self.reserved.event}, got {event}"
+            )
+        return self
+
+    def settle(self, round: int) -> Ledger:
+        """The ledger after the reserved round was released."""
+        self._require_next(round)
+        if self.reserved is None:
+            raise InvalidValue(f"round {round} must be reserved before it is settled, got no reservation")
+        return self._with(self.reserved)
+
+    def charged(self, event: DpEvent, rounds: int) -> Ledger:
+        """The ledger after that many more rounds of the same event."""
+        if self.reserved is not None:
+            raise InvalidValue(
+                f"round {self.rounds} must be settled before more are charged, got an open reservation"
+            )
+        return self._with(Entry(event=event, first_round=self.rounds, count=rounds))
+
+    def guarantee(self, delta: float, accountant: str) -> Guarantee:
+        """What the spending amounts to. Refuses an accountant that has no proof for it."""
+        parts = mechanisms(self.spending)
+        epsilon = epsilon_of(parts, delta, accountant, self.adjacency)
+        reason = self.reason
+        if not reason and epsilon == math.inf:
+            reason = (
+                "a release was not private"
+                if non_private(parts)
+                else "the noise is too small for any finite ε"
+            )
+        return Guarantee(
+            epsilon=math.inf if reason else epsilon,
+            delta=delta,
+            unit=self.unit,
+            adjacency=self.adjacency,
+            sampling=self.sampling,
+            accountant=accountant,
+            noise_source=self.noise_source,
+            rounds=self.rounds,
+            caveat="; ".join(self._caveats(accountant)),
+            reason=reason,
+        )
+
+    def _caveats(self, accountant: str) -> list[str]:
+        caveats = []
+        if accountant == "moments" and fixed_size(mechanisms(self.spending)):
+            caveats.append(PAPERS_SAMPLING)
+        unreleased = sum(count for _, count in self.spending) - self.rounds
+        if unreleased:
+            caveats.append(f"{unreleased} more charged: reserved, not released")
+        return caveats
+
+    def _require_next(self, round: int) -> None:
+        if whole("round", round, at_least=0) != self.rounds:
+            raise InvalidValue(f"round must be the next one, {self.rounds}, got {round}")
+
+    def _with(self, entry: Entry) -> Ledger:
+        """The ledger with one more entry, merged into the last one if it goes on with the same."""
+        last = self.entries[-1] if self.entries else None
+        if last is not None and (last.event, last.released) == (entry.event, entry.released):
+            merged = replace(last, count=last.count + entry.count)
+            return replace(self, entries=(*self.entries[:-1], merged), reserved=None)
+        return replace(self, entries=(*self.entries, entry), reserved=None)

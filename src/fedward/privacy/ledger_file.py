@@ -1,0 +1,165 @@
+"""Ledgers as JSON text: everything that is needed to compute what a ledger claims once more."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any, NamedTuple, NoReturn
+
+from fedward.core.validate import InvalidType, InvalidValue
+from fedward.privacy.events import event_from_json, event_to_json
+from fedward.privacy.guarantee import Guarantee
+from fedward.privacy.ledger import Entry, Ledger
+from fedward.version import __version__
+
+_FORMAT, _VERSION = "fedward ledger", 1
+_TOLERANCE = 1e-6
+_WRITTEN_BY = ("fedward", "dp_accounting")
+_LEDGER = ("unit", "adjacency", "sampling", "noise_source", "reason", "entries", "reserved")
+_ENTRY = ("event", "first_round", "count", "released")
+
+
+class Check(NamedTuple):
+    """One claim, the ε that the ledger really comes to, and whether they agree."""
+
+    claimed: Guarantee
+    recomputed: float
+    holds: bool
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the claim; empty if nothing is."""
+        if self.holds:
+            return ""
+        if not _equal(self.claimed.epsilon, self.recomputed):
+            less = self.claimed.epsilon < self.recomputed
+            return "claims less than was spent" if less else "not reproduced: claims more than was spent"
+        return "describes another training than the ledger's"
+
+
+def dumps(ledger: Ledger, claims: Sequence[Guarantee] = ()) -> str:
+    """The text of a ledger and of what is claimed about it. The same ledger gives the same text."""
+    body = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "fedward": __version__,
+        "dp_accounting": version("dp-accounting"),
+        "unit": ledger.unit,
+        "adjacency": ledger.adjacency,
+        "sampling": ledger.sampling,
+        "noise_source": ledger.noise_source,
+        "reason": ledger.reason,
+        "entries": [_entry_to_json(entry) for entry in ledger.entries],
+        "reserved": None if ledger.reserved is None else _entry_to_json(ledger.reserved),
+        "claims": [claim.to_json() for claim in claims],
+    }
+    return json.dumps({**body, "digest": _digest(body)}, indent=2, allow_nan=False) + "\n"
+
+
+def loads(text: str) -> tuple[Ledger, tuple[Guarantee, ...]]:
+    """The ledger and the claims of a text that ``dumps`` wrote; anything else is refused.
+
+    The digest finds damage and careless edits. It is no signature: whoever forges a file can forge it too.
+    """
+    content = _parse(text)
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise InvalidValue(f"ledger file must be of the format {_FORMAT!r}")
+    if content.get("version") is not _VERSION:
+        raise InvalidValue(f"ledger file must be of version {_VERSION}, got {content.get('version')!r}")
+    try:
+        _require_keys(
+            content, ("format", "version", *_WRITTEN_BY, *_LEDGER, "claims", "digest"), "ledger file"
+        )
+        for name in _WRITTEN_BY:
+            if not isinstance(content[name], str):
+                raise InvalidType(f"version of {name} must be text, got {content[name]!r}")
+        ledger = Ledger(
+            **{name: content[name] for name in _LEDGER}
+            | {"entries": tuple(_entry_from_json(entry) for entry in _list(content, "entries"))}
+            | {"reserved": None if content["reserved"] is None else _entry_from_json(content["reserved"])}
+        )
+        claims = tuple(Guarantee.from_json(claim) for claim in _list(content, "claims"))
+    except (InvalidType, InvalidValue, RecursionError) as error:
+        raise InvalidValue(f"ledger file is not valid: {error}") from error
+    if content.pop("digest") != _digest(content):
+        raise InvalidValue("ledger file must be as it was written, got one that was damaged or changed")
+    return ledger, claims
+
+
+def verify(text: str) -> list[Check]:
+    """Computes every claim of a ledger file once more, from the file alone.
+
+    A claim holds if its ε is the recomputed one within a millionth and if all else that it states (unit,
+    adjacency, sampling, noise source, rounds, caveats) is what the ledger says.
+    """
+    ledger, claims = loads(text)
+    return [_check(ledger, claim) for claim in claims]
+
+
+def _check(ledger: Ledger, claim: Guarantee) -> Check:
+    try:
+        found = ledger.guarantee(claim.delta, claim.accountant)
+    except InvalidValue:
+        # The accountant refuses this spending: nobody can have computed the claim with it.
+        return Check(claim, math.inf, False)
+    same = (
+        replace(claim, epsilon=found.epsilon, reason=found.reason) == found and claim.reason == found.reason
+    )
+    return Check(claim, found.epsilon, same and _equal(claim.epsilon, found.epsilon))
+
+
+def _equal(claimed: float, recomputed: float) -> bool:
+    return claimed == recomputed or abs(claimed - recomputed) <= _TOLERANCE * recomputed < math.inf
+
+
+def _entry_to_json(entry: Entry) -> dict[str, Any]:
+    return {name: getattr(entry, name) for name in _ENTRY} | {"event": event_to_json(entry.event)}
+
+
+def _entry_from_json(content: Any) -> Entry:
+    _require_keys(content, _ENTRY, "entry")
+    return Entry(**content | {"event": event_from_json(content["event"])})
+
+
+def _list(content: dict[str, Any], name: str) -> list[Any]:
+    if not isinstance(content[name], list):
+        raise InvalidType(f"{name} must be a list, got {content[name]!r}")
+    return list(content[name])
+
+
+def _require_keys(content: Any, names: tuple[str, ...], what: str) -> None:
+    if not isinstance(content, dict):
+        raise InvalidType(f"{what} must be an object, got {content!r}")
+    for name in names:
+        if name not in content:
+            raise InvalidValue(f"{what} must have the key {name!r}")
+    for name in content:
+        if name not in names:
+            raise InvalidValue(f"{what} must have no other keys than {', '.join(names)}, got {name!r}")
+
+
+def _parse(text: str) -> Any:
+    def refuse_constant(name: str) -> NoReturn:
+        raise InvalidValue(f"ledger file must hold finite numbers, got {name}")
+
+    def refuse_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        content = dict(pairs)
+        if len(content) < len(pairs):
+            raise InvalidValue("ledger file must hold every key once, got one twice")
+        return content
+
+    try:
+        return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=refuse_repetition)
+    except InvalidValue:
+        raise
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidValue(f"ledger file must be JSON text: {error}") from error
+
+
+def _digest(body: dict[str, Any]) -> str:
+    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()

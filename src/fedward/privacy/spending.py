@@ -1,0 +1,97 @@
+"""What was spent, brought into the form that accountants read: single mechanisms and how often each ran."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from dp_accounting import (
+    ComposedDpEvent,
+    DpEvent,
+    GaussianDpEvent,
+    NonPrivateDpEvent,
+    NoOpDpEvent,
+    PoissonSampledDpEvent,
+    SampledWithoutReplacementDpEvent,
+    SelfComposedDpEvent,
+)
+
+from fedward.core.validate import InvalidValue, one_of, open_unit
+from fedward.privacy.events import ADJACENCIES, Adjacency, checked, fold, times
+
+Spending = Sequence[tuple[DpEvent, int]]
+Mechanisms = tuple[tuple[DpEvent, int], ...]
+
+
+def mechanisms(spending: Spending) -> Mechanisms:
+    """The same spending as Gaussian, sampled Gaussian and non-private events, equal ones counted together.
+
+    Compositions are taken apart. Within a sampled event they are folded into one Gaussian, which is exact.
+
+    >>> look, step = GaussianDpEvent(4.0), GaussianDpEvent(3.0)
+    >>> both = PoissonSampledDpEvent(0.1, ComposedDpEvent([look, step]))
+    >>> mechanisms([(both, 2), (SelfComposedDpEvent(both, 3), 1)])[0][1]
+    5
+    """
+    counts: dict[DpEvent, int] = {}
+    for event, count in spending:
+        for mechanism, number in _mechanisms(checked(event), times(count)):
+            counts[mechanism] = counts.get(mechanism, 0) + number
+    return tuple(counts.items())
+
+
+def proven(spending: Spending, delta: float, adjacency: Adjacency) -> Mechanisms:
+    """The mechanisms of a spending, if each has a proof for the adjacency; refuses otherwise.
+
+    A plain Gaussian has one for all adjacencies: its multiplier is the noise's standard deviation divided by
+    the sensitivity for the adjacency at hand.
+    """
+    open_unit("delta", delta)
+    one_of("adjacency", adjacency, ADJACENCIES)
+    parts = mechanisms(spending)
+    for event, _ in parts:
+        if isinstance(event, PoissonSampledDpEvent) and adjacency != "add/remove":
+            raise InvalidValue(
+                f"Poisson sampling must be accounted for add/remove adjacency, got {adjacency!r}"
+            )
+        if isinstance(event, SampledWithoutReplacementDpEvent) and adjacency != "replace-one":
+            raise InvalidValue(
+                f"fixed-size sampling must be accounted for replace-one adjacency, got {adjacency!r}"
+            )
+    return parts
+
+
+def non_private(parts: Mechanisms) -> bool:
+    return any(isinstance(event, NonPrivateDpEvent) for event, _ in parts)
+
+
+def fixed_size(parts: Mechanisms) -> bool:
+    return any(isinstance(event, SampledWithoutReplacementDpEvent) for event, _ in parts)
+
+
+def _mechanisms(event: DpEvent, count: int) -> Iterator[tuple[DpEvent, int]]:
+    if isinstance(event, NoOpDpEvent):
+        return
+    if isinstance(event, SelfComposedDpEvent):
+        yield from _mechanisms(event.event, count * event.count)
+    elif isinstance(event, ComposedDpEvent):
+        for part in event.events:
+            yield from _mechanisms(part, count)
+    elif isinstance(event, PoissonSampledDpEvent | SampledWithoutReplacementDpEvent):
+        yield from ((mechanism, count) for mechanism in _sampled(event))
+    else:
+        yield event, count
+
+
+def _sampled(event: DpEvent) -> Iterator[DpEvent]:
+    inner = mechanisms([(event.event, 1)])
+    if non_private(inner):
+        yield NonPrivateDpEvent()
+    elif any(not isinstance(part, GaussianDpEvent) for part, _ in inner):
+        raise InvalidValue(f"a sampled event must hold Gaussian events only, got {event.event}")
+    elif inner:
+        whole = GaussianDpEvent(fold(*(part.noise_multiplier / math.sqrt(count) for part, count in inner)))
+        if isinstance(event, PoissonSampledDpEvent):
+            yield PoissonSampledDpEvent(event.sampling_probability, whole)
+        else:
+            yield SampledWithoutReplacementDpEvent(event.source_dataset_size, event.sample_size, whole)
