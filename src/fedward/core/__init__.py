@@ -1,0 +1,1 @@
+"""The pure core: tensors in, tensors out; no files, no processes, no screen."""

@@ -1,0 +1,84 @@
+"""The training loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from torch import nn
+
+from fedward.core.algorithm import Algorithm
+from fedward.core.check import check_setup
+from fedward.core.federation import Federation
+from fedward.core.parameters import ParameterSpec
+from fedward.core.round import finish_round, plan_round
+from fedward.core.types import Adversary, Backend, Journal, RoundLog, ServerState
+from fedward.core.validate import InvalidValue, whole
+from fedward.privacy.budget import Budget
+
+
+def train(
+    algorithm: Algorithm,
+    model: nn.Module,
+    federation: Federation,
+    backend: Backend,
+    *,
+    rounds: int,
+    seed: int,
+    replica: int = 0,
+    state: ServerState | None = None,
+    adversary: Adversary | None = None,
+    budget: Budget | None = None,
+    journal: Journal | None = None,
+) -> Iterator[tuple[ServerState, RoundLog]]:
+    """Trains for ``rounds`` rounds and yields the state and log of each.
+
+    Every yielded state is complete: training can go on from it later. With a ``budget`` it ends before the
+    round that would overspend, with the model it has.
+
+    Args:
+      model: gives the initial parameters; it is not changed.
+      rounds: how many rounds the whole training has, those before ``state`` included.
+      seed: of all named streams. It has no default, so that nobody trains with a seed everybody knows.
+      replica: which of several trainings that differ only in sampling and noise this is.
+      state: where to go on: any state yielded before. The model's parameters and ``replica`` do not
+        matter then.
+      budget: what may be spent; checked before each round.
+      journal: makes each round's reservation durable before its jobs run.
+    """
+    whole("rounds", rounds)
+    whole("seed", seed, at_least=0)
+    check_setup(algorithm, model, federation)
+    spec = ParameterSpec.of(model)
+    if state is None:
+        state = algorithm.init(spec.flatten(model), replica)
+    elif state.parameters.shape != (spec.size,):
+        raise InvalidValue(
+            f"state must hold {spec.size} parameters for this model, got {state.parameters.numel()}"
+        )
+    if budget is not None:
+        budget.check_first_round(algorithm.round_event(federation.num_users), algorithm.sampler.adjacency)
+    return _rounds(algorithm, state, federation, backend, rounds, seed, adversary, budget, journal)
+
+
+def _rounds(
+    algorithm: Algorithm,
+    state: ServerState,
+    federation: Federation,
+    backend: Backend,
+    rounds: int,
+    seed: int,
+    adversary: Adversary | None,
+    budget: Budget | None,
+    journal: Journal | None,
+) -> Iterator[tuple[ServerState, RoundLog]]:
+    while state.round < rounds:
+        plan = plan_round(algorithm, state, federation, adversary, seed)
+        reserved = state.ledger.reserve(plan.round, plan.event)
+        if budget is not None and not budget.covers(reserved, rounds):
+            return
+        if journal is not None:
+            journal.reserve(reserved)
+        rows = backend.train(plan.jobs)
+        state, log = finish_round(algorithm, replace(state, ledger=reserved), plan, rows, seed)
+        yield state, log

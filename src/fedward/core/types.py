@@ -1,0 +1,216 @@
+"""The values that go through a round, and the Protocols of the parts that an algorithm is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from dp_accounting import DpEvent
+from torch import Tensor
+
+from fedward.core.examples import Examples
+from fedward.core.parameters import FlatModule
+from fedward.core.randomness import Source
+from fedward.privacy.events import Adjacency
+from fedward.privacy.ledger import Ledger
+
+Bounds = tuple[float, ...]
+"""The clip bound of each group of coordinates; flat clipping has one group."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ServerState:
+    """All that one replica needs to go on: what a checkpoint holds."""
+
+    replica: int
+    round: int
+    parameters: Tensor
+    server: tuple[Tensor, ...]
+    policy: tuple[float, ...]
+    ledger: Ledger
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Job:
+    """One user's local training: (parameters, user, version of its data, trainer, seed) -> update.
+
+    ``examples`` is None for the user's own data; an adversary's version brings its own, and ``version``
+    names it, so that equal jobs can be recognised. ``num_examples`` is what the server knows of the user,
+    not what the user claims.
+    """
+
+    parameters: Tensor
+    user: int
+    num_examples: int
+    trainer: LocalTrainer
+    seed: int
+    version: str = ""
+    examples: Examples | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Plan:
+    """What a round is going to do, known before any job runs."""
+
+    round: int
+    cohort: np.ndarray[tuple[int], np.dtype[np.int64]]
+    jobs: tuple[Job, ...]
+    event: DpEvent
+    adversary: Adversary | None
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """What came back for one job: an update, or None if the user dropped out."""
+
+    user: int
+    update: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Telemetry:
+    """What a simulation may look at and no ε covers; it is not kept when noise comes from system entropy."""
+
+    cohort: tuple[int, ...]
+    dropped: int
+    rejected: tuple[int, ...]
+    norms: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundLog:
+    """One finished round."""
+
+    round: int
+    bounds: Bounds
+    telemetry: Telemetry | None
+
+
+class Sampler(Protocol):
+    """Draws the cohort and knows what that does to privacy. ``str()`` of it stands in the guarantee."""
+
+    @property
+    def adjacency(self) -> Adjacency: ...
+
+    def check(self, num_users: int) -> None:
+        """Raises if this many users cannot be sampled so."""
+
+    def expected_size(self, num_users: int) -> float: ...
+
+    def draw(self, num_users: int, rng: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """The cohort, ascending."""
+
+    def amplify(self, event: DpEvent, num_users: int) -> DpEvent:
+        """The event of running ``event`` on the cohort alone."""
+
+
+class LocalTrainer(Protocol):
+    """What a user does with the model in one round. Equal trainers on equal input give equal updates."""
+
+    def at_round(self, round: int, bounds: Bounds) -> LocalTrainer:
+        """The trainer with this round's learning rate and bound written into it."""
+
+    def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> None:
+        """Changes ``model.parameters`` in place."""
+
+
+class Norm(Protocol):
+    """Which groups of coordinates are clipped apart."""
+
+    def measure(self, update: Tensor) -> Bounds:
+        """The L2 norm of each group of a finite update."""
+
+    def clip(self, update: Tensor, norms: Bounds, bounds: Bounds) -> Tensor:
+        """The update with every group within its bound, never above it."""
+
+
+class ClipPolicy(Protocol):
+    """Which bound a round has, and how it moves."""
+
+    @property
+    def reads_norms(self) -> bool:
+        """Whether ``bound`` needs the norms of the same round, so that all rows must be in first."""
+
+    @property
+    def unproven(self) -> str:
+        """Why no ε covers this policy; empty if one does."""
+
+    def init(self) -> tuple[float, ...]:
+        """The policy's state before round 0."""
+
+    def bound(self, policy: tuple[float, ...], norms: list[Bounds] | None) -> Bounds: ...
+
+    def move(
+        self, policy: tuple[float, ...], bounds: Bounds, norms: list[Bounds], rng: np.random.Generator
+    ) -> tuple[float, ...]:
+        """The policy's state after a round whose noise has been drawn."""
+
+
+class Aggregator(Protocol):
+    """Takes clipped rows one after the other."""
+
+    @property
+    def needs_all_rows(self) -> bool: ...
+
+    def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
+        """How far one user can move the result in L2 norm; None if nothing is proven."""
+
+    def init(self, parameters: Tensor) -> Any:
+        """An empty total for rows shaped like ``parameters``."""
+
+    def add(self, total: Any, row: Tensor, num_examples: int) -> Any:
+        """Takes one row; a missing or rejected one comes as zeros."""
+
+    def finish(self, total: Any) -> Tensor: ...
+
+
+class Noise(Protocol):
+    """Noise on the aggregate; its standard deviation is ``multiplier`` times the add/remove sensitivity."""
+
+    @property
+    def multiplier(self) -> float: ...
+
+    @property
+    def source(self) -> Source: ...
+
+    def draw(self, mean: Tensor, std: float, rng: np.random.Generator) -> Tensor:
+        """Noise shaped like ``mean``."""
+
+
+class ServerOptimizer(Protocol):
+    """What is done with the noisy mean: post-processing, free of charge."""
+
+    def init(self, parameters: Tensor) -> tuple[Tensor, ...]: ...
+
+    def step(
+        self, parameters: Tensor, mean: Tensor, state: tuple[Tensor, ...]
+    ) -> tuple[Tensor, tuple[Tensor, ...]]: ...
+
+
+class Adversary(Protocol):
+    """Users that do not follow the protocol. It touches its own users' data and rows only."""
+
+    @property
+    def users(self) -> frozenset[int]: ...
+
+    def poison(
+        self, user: int, examples: Examples, round: int, rng: np.random.Generator
+    ) -> tuple[str, Examples] | None:
+        """The data that ``user`` trains on instead, and the name of that version; None to leave it."""
+
+    def tamper(self, user: int, update: Tensor, round: int, rng: np.random.Generator) -> Any:
+        """What ``user`` sends instead of its update."""
+
+
+class Backend(Protocol):
+    """Runs jobs. Rows come in the order of the jobs, whatever ran where."""
+
+    def train(self, jobs: Iterable[Job]) -> Iterator[Row]: ...
+
+
+class Journal(Protocol):
+    """Makes a reservation durable before any job of its round runs."""
+
+    def reserve(self, ledger: Ledger) -> None: ...
