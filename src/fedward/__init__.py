@@ -1,0 +1,39 @@
+"""Differentially private federated learning under attack: train, attack, certify."""
+
+from __future__ import annotations
+
+from fedward import datasets, models, presets
+from fedward.api import train
+from fedward.backends import InProcess
+from fedward.core.algorithm import Algorithm
+from fedward.core.examples import Examples, Ragged
+from fedward.core.federation import Federation
+from fedward.local import SGD, FullGradient
+from fedward.privacy import Budget, Guarantee, Ledger
+from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
+from fedward.server import ServerAdam, ServerMomentum, ServerStep
+from fedward.version import __version__
+
+__all__ = [
+    "SGD",
+    "Algorithm",
+    "Budget",
+    "EveryoneSampler",
+    "Examples",
+    "Federation",
+    "FixedSizeSampler",
+    "FullGradient",
+    "Guarantee",
+    "InProcess",
+    "Ledger",
+    "PoissonSampler",
+    "Ragged",
+    "ServerAdam",
+    "ServerMomentum",
+    "ServerStep",
+    "__version__",
+    "datasets",
+    "models",
+    "presets",
+    "train",
+]

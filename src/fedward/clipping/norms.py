@@ -1,0 +1,64 @@
+"""Norms of updates, and clipping that never lets one through above its bound."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedward.core.types import Bounds
+
+# Rounding may lift a scaled row above its bound by a few parts in 2^24 (float32); this pays for it.
+_MARGIN = 1.0 - 2.0**-20
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlatNorm:
+    """One L2 norm for the whole update.
+
+        clip(Δ, S) = Δ · min(1, S / ‖Δ‖₂)
+
+    Guarantee: the norm of the result, taken in double precision, is at most S for every finite Δ; huge
+    updates whose float32 norm would overflow included.
+
+    >>> norm, update = FlatNorm(), torch.tensor([3.0, 4.0])
+    >>> norm.measure(update)
+    (5.0,)
+    >>> norm.clip(update, (5.0,), (1.0,))
+    tensor([0.6000, 0.8000])
+    """
+
+    def measure(self, update: Tensor) -> Bounds:
+        return (l2_norm(update),)
+
+    def clip(self, update: Tensor, norms: Bounds, bounds: Bounds) -> Tensor:
+        return clip_to(update, norms[0], bounds[0])
+
+
+def l2_norm(vector: Tensor) -> float:
+    """The L2 norm in double precision, also where its square overflows.
+
+    >>> l2_norm(torch.full((4,), 1e30)) / 1e30
+    2.0000000300949323
+    """
+    norm = float(torch.linalg.vector_norm(vector, dtype=torch.float64))
+    if math.isfinite(norm) or not bool(torch.isfinite(vector).all()):
+        return norm
+    largest = float(vector.abs().max())
+    return largest * float(torch.linalg.vector_norm(vector / largest, dtype=torch.float64))
+
+
+def clip_to(update: Tensor, norm: float, bound: float) -> Tensor:
+    """The update scaled to at most ``bound``; ``norm`` is its ``l2_norm``."""
+    if norm <= bound:
+        return update
+    # An update of float64 may have a norm beyond the largest number: halve it until it has one.
+    while math.isinf(norm):
+        update = update / 2
+        norm = l2_norm(update)
+    # In double precision: the scale of an update of norm 1e38 is too small for float32.
+    clipped = (update.double() * (bound / norm * _MARGIN)).to(update.dtype)
+    # Near the smallest numbers there are, rounding is coarser than the margin: better nothing than too much.
+    return clipped if l2_norm(clipped) <= bound else torch.zeros_like(update)

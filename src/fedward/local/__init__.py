@@ -1,0 +1,14 @@
+"""What a user does with the model: one local trainer a file."""
+
+from __future__ import annotations
+
+from fedward.core.types import LocalTrainer
+from fedward.local.full_gradient import FullGradient
+from fedward.local.sgd import SGD
+
+LOCAL_TRAINERS: dict[str, type[LocalTrainer]] = {
+    "sgd": SGD,
+    "full_gradient": FullGradient,
+}
+
+__all__ = ["LOCAL_TRAINERS", "SGD", "FullGradient"]

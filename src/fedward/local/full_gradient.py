@@ -1,0 +1,54 @@
+"""One full-batch gradient: FedSGD."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch.nn.functional import cross_entropy
+
+from fedward.core.examples import Examples
+from fedward.core.parameters import FlatModule
+from fedward.core.types import Bounds
+from fedward.core.validate import positive, rate, whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullGradient:
+    """The update is one step along the gradient of the mean loss over all of the user's examples.
+
+        Δw = -η_t ∇L(w; all examples),    η_t = η d^t in round t
+
+    With η = 1 the user sends its (negative) gradient, and the server's learning rate is FedSGD's.
+
+    Args:
+      learning_rate: η.
+      learning_rate_decay: d, in (0, 1]; applied once a round.
+      chunk_size: how many examples go through the model at once; it changes memory, not the result
+        beyond rounding.
+
+    McMahan et al. 2017.
+    """
+
+    learning_rate: float = 1.0
+    learning_rate_decay: float = 1.0
+    chunk_size: int = 512
+
+    def __post_init__(self) -> None:
+        positive("learning rate", self.learning_rate)
+        rate("learning rate decay", self.learning_rate_decay)
+        whole("chunk size", self.chunk_size)
+
+    def at_round(self, round: int, bounds: Bounds) -> FullGradient:
+        decayed = self.learning_rate * self.learning_rate_decay**round
+        return replace(self, learning_rate=decayed, learning_rate_decay=1.0)
+
+    def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> None:
+        model.module.train()
+        model.gradient.zero_()
+        for index in torch.split(torch.arange(len(examples)), self.chunk_size):
+            x, y = examples.batch(index)
+            loss = cross_entropy(model(x), y, reduction="sum") / len(examples)
+            loss.backward()  # type: ignore[no-untyped-call]
+        model.weights.sub_(model.gradient, alpha=self.learning_rate)

@@ -1,0 +1,89 @@
+"""Stochastic gradient descent at the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from fedward.core.examples import Examples
+from fedward.core.parameters import FlatModule
+from fedward.core.types import Bounds
+from fedward.core.validate import InvalidValue, half_open_unit, non_negative, positive, rate, whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class SGD:
+    """Mini-batch SGD with momentum and weight decay, for a number of epochs or of steps.
+
+        g = ∇L(w; batch) + λ w,    v = μ v + g,    w = w - η_t v,    η_t = η d^t in round t
+
+    Batches come from a fresh shuffle of the user's examples in each epoch; the last batch of an epoch may
+    be smaller. It guarantees nothing about the norm of the update: the server clips.
+
+    Args:
+      learning_rate: η.
+      batch_size: of each step; a user with fewer examples uses all of them.
+      epochs, steps: exactly one of the two. Steps go on into the next shuffle when an epoch ends.
+      momentum: μ, in [0, 1); starts from zero in every round.
+      weight_decay: λ.
+      learning_rate_decay: d, in (0, 1]; applied once a round.
+
+    >>> SGD(learning_rate=0.1, batch_size=10, epochs=2, learning_rate_decay=0.5).at_round(2, ()).learning_rate
+    0.025
+
+    McMahan et al. 2017, algorithm 1.
+    """
+
+    learning_rate: float
+    batch_size: int
+    epochs: int | None = None
+    steps: int | None = None
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    learning_rate_decay: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive("learning rate", self.learning_rate)
+        whole("batch size", self.batch_size)
+        if (self.epochs is None) == (self.steps is None):
+            raise InvalidValue(
+                f"give either epochs or steps, got epochs={self.epochs} and steps={self.steps}"
+            )
+        if self.epochs is not None:
+            whole("epochs", self.epochs)
+        if self.steps is not None:
+            whole("steps", self.steps)
+        half_open_unit("momentum", self.momentum)
+        non_negative("weight decay", self.weight_decay)
+        rate("learning rate decay", self.learning_rate_decay)
+
+    def at_round(self, round: int, bounds: Bounds) -> SGD:
+        decayed = self.learning_rate * self.learning_rate_decay**round
+        return replace(self, learning_rate=decayed, learning_rate_decay=1.0)
+
+    def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> None:
+        model.module.train()
+        weights, gradient = model.weights, model.gradient
+        velocity = torch.zeros_like(weights)
+        for index in self.batches(len(examples), rng):
+            x, y = examples.batch(index)
+            gradient.zero_()
+            cross_entropy(model(x), y).backward()  # type: ignore[no-untyped-call]
+            gradient.add_(weights, alpha=self.weight_decay)
+            velocity.mul_(self.momentum).add_(gradient)
+            weights.sub_(velocity, alpha=self.learning_rate)
+
+    def batches(self, num_examples: int, rng: np.random.Generator) -> Iterator[Tensor]:
+        """The examples of each step."""
+        per_epoch = -(-num_examples // self.batch_size)
+        steps = self.steps if self.steps is not None else per_epoch * (self.epochs or 0)
+        for step in range(steps):
+            if step % per_epoch == 0:
+                order = torch.from_numpy(rng.permutation(num_examples))
+            start = step % per_epoch * self.batch_size
+            yield order[start : start + self.batch_size]
