@@ -1,0 +1,13 @@
+"""Data sets, one a file: ``load(...)`` returns a federation. A new one is one file and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fedward.core.federation import Federation
+from fedward.datasets import digits, mnist
+
+DATASETS: dict[str, Callable[..., Federation]] = {
+    "digits": digits.load,
+    "mnist": mnist.load,
+}

@@ -1,0 +1,181 @@
+"""Who owns which example. Every example has at most one owner, so users never overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedward.core.validate import InvalidValue, one_of, positive, whole
+
+Owners = NDArray[np.int64]
+T = TypeVar("T")
+
+DRAWS = 1000
+"""How often a Dirichlet split is drawn until it leaves no user empty."""
+
+
+def iid(num_examples: int, users: int, rng: np.random.Generator) -> Owners:
+    """Deals the shuffled examples out: sizes differ by at most one.
+
+    >>> np.bincount(iid(10, 4, np.random.default_rng(0))).tolist()
+    [3, 3, 2, 2]
+    """
+    _check_users(users, num_examples)
+    return rng.permutation(np.arange(num_examples, dtype=np.int64) % users)
+
+
+def dirichlet(labels: NDArray[Any], users: int, alpha: float, rng: np.random.Generator) -> Owners:
+    """Skews labels: each class is shared out among the users by its own draw.
+
+    For every class c, p_c ~ Dirichlet(α, ..., α) over the users, and user u gets a share p_c[u] of the
+    examples of class c. With α -> 0 a class belongs to one user; with α -> ∞ every user has the same mix.
+    Sizes differ as well. A draw that leaves a user without examples is drawn again, at most 1000 times.
+
+    Args:
+      labels: the class of each example.
+      users: how many users there are.
+      alpha: the concentration α, above 0.
+      rng: the stream to draw from.
+
+    >>> owners = dirichlet(np.repeat([0, 1], 50), 5, 0.5, np.random.default_rng(0))
+    >>> len(owners), np.unique(owners).tolist()
+    (100, [0, 1, 2, 3, 4])
+
+    Yurochkin et al., Bayesian nonparametric federated learning of neural networks, 2019. In Hsu, Qi and
+    Brown, Measuring the effects of non-identical data distribution for federated visual classification,
+    2019, each user draws a mix of labels instead and all users are of one size.
+    """
+    labels = np.asarray(labels)
+    _check_users(users, len(labels))
+    positive("alpha", alpha)
+    _, class_of, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    counts = _dirichlet_counts(sizes, users, alpha, rng)
+    owners = np.empty(len(labels), dtype=np.int64)
+    for label, row in enumerate(counts):
+        owners[class_of == label] = rng.permutation(np.repeat(np.arange(users), row))
+    return owners
+
+
+def natural(ids: NDArray[Any], users: int | None, rng: np.random.Generator) -> Owners:
+    """Keeps the owners that the data names: all of them, or a random choice of ``users``.
+
+    Users are numbered in the order of their ids. Examples of users who were not chosen get -1.
+
+    >>> natural(np.array(["eve", "ann", "eve"]), None, np.random.default_rng(0)).tolist()
+    [1, 0, 1]
+    """
+    found, number = np.unique(ids, return_inverse=True)
+    if users is None:
+        return number.astype(np.int64)
+    whole("number of users", users)
+    if users > len(found):
+        raise InvalidValue(
+            f"number of users must be at most the {len(found)} that the data names, got {users}"
+        )
+    renumbered = np.full(len(found), -1, dtype=np.int64)
+    renumbered[np.sort(rng.choice(len(found), users, replace=False))] = np.arange(users)
+    return renumbered[number]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """A named way to give examples to users.
+
+    Args:
+      name: ``iid``, ``dirichlet`` or ``natural``.
+      users: how many users; a natural split may leave it out and then keeps everybody.
+      alpha: the concentration of a Dirichlet split, and of no other.
+
+    >>> split = Split(name="iid", users=2)
+    >>> np.bincount(split.assign(np.zeros(6), np.random.default_rng(0))).tolist()
+    [3, 3]
+    """
+
+    name: str
+    users: int | None = None
+    alpha: float | None = None
+
+    def __post_init__(self) -> None:
+        one_of("split", self.name, SPLITS)
+        if self.users is not None or self.name != "natural":
+            whole("number of users", self._given("a number of users", self.users))
+        if self.name == "dirichlet":
+            positive("alpha", self._given("an alpha", self.alpha))
+        elif self.alpha is not None:
+            raise InvalidValue(f"alpha must be left out with split {self.name}, got {self.alpha}")
+
+    @classmethod
+    def of(cls, name: str, users: int | None, alpha: float | None, *, usual_users: int) -> Split:
+        """A split in which ``users``, if not given, is a data set's usual number; natural: everybody."""
+        return cls(
+            name=name, users=usual_users if users is None and name != "natural" else users, alpha=alpha
+        )
+
+    def assign(
+        self, labels: NDArray[Any], rng: np.random.Generator, ids: NDArray[Any] | None = None
+    ) -> Owners:
+        """The user of each example, 0 to N - 1, or -1 for an example that no chosen user owns.
+
+        Args:
+          labels: the class of each example.
+          rng: the stream to draw from.
+          ids: whom the data names as the owner of each example, if it does.
+        """
+        return SPLITS[self.name](self, np.asarray(labels), rng, ids)
+
+    def _given(self, what: str, value: T | None) -> T:
+        if value is None:
+            raise InvalidValue(f"split {self.name} needs {what}, got None")
+        return value
+
+    def _iid(self, labels: NDArray[Any], rng: np.random.Generator, ids: object) -> Owners:
+        return iid(len(labels), self._given("a number of users", self.users), rng)
+
+    def _dirichlet(self, labels: NDArray[Any], rng: np.random.Generator, ids: object) -> Owners:
+        users, alpha = self._given("a number of users", self.users), self._given("an alpha", self.alpha)
+        return dirichlet(labels, users, alpha, rng)
+
+    def _natural(self, labels: NDArray[Any], rng: np.random.Generator, ids: NDArray[Any] | None) -> Owners:
+        if ids is None:
+            raise InvalidValue(
+                "split natural needs data that names the user of each example; this data does not"
+            )
+        if np.shape(ids) != (len(labels),):
+            raise InvalidValue(f"there are {len(labels)} examples but natural users of shape {np.shape(ids)}")
+        return natural(ids, self.users, rng)
+
+
+SPLITS: dict[str, Callable[[Split, NDArray[Any], np.random.Generator, NDArray[Any] | None], Owners]] = {
+    "iid": Split._iid,
+    "dirichlet": Split._dirichlet,
+    "natural": Split._natural,
+}
+
+
+def _dirichlet_counts(
+    sizes: NDArray[np.int64], users: int, alpha: float, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    for _ in range(DRAWS):
+        shares = rng.dirichlet(np.full(users, alpha), size=len(sizes))
+        # Rounding where the cuts lie, not how long the pieces are, keeps every class whole.
+        cuts = np.rint(shares.cumsum(axis=1) * sizes[:, None]).astype(np.int64)
+        cuts[:, -1] = sizes
+        counts = np.diff(cuts, axis=1, prepend=0)
+        if counts.sum(axis=0).all():
+            return counts
+    raise InvalidValue(
+        f"{DRAWS} Dirichlet draws with alpha {alpha} each left some of {users} users without any of "
+        f"{int(sizes.sum())} examples; a larger alpha or fewer users would work"
+    )
+
+
+def _check_users(users: int, num_examples: int) -> None:
+    whole("number of users", users)
+    if users > num_examples:
+        raise InvalidValue(
+            f"number of users must be at most the number of examples, {num_examples}, got {users}"
+        )
