@@ -1,0 +1,1 @@
+"""Experiment files, run directories, and what carries one out into the other."""

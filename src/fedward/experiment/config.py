@@ -1,0 +1,144 @@
+"""The experiment file: TOML, checked as a whole before anything is done."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import ValidationError, field_validator
+
+from fedward.core.algorithm import Algorithm
+from fedward.core.federation import Federation
+from fedward.core.validate import InvalidValue, one_of, open_unit, positive, whole
+from fedward.datasets import DATASETS
+from fedward.experiment.errors import describe
+from fedward.experiment.sections import OneOf, PartSection, Section
+from fedward.models import MODELS
+from fedward.presets import PRESETS
+from fedward.privacy.accountants import ACCOUNTANTS
+from fedward.privacy.budget import Budget
+
+# While the file is checked the data is not loaded yet: with this many users no cohort is too large.
+_MANY_USERS = 10**9
+
+_DATA = OneOf(registry=DATASETS, supplied=("seed",))
+_MODEL = OneOf(registry=MODELS, supplied=("input_shape", "num_classes"))
+_ALGORITHM = OneOf(registry=PRESETS, tag="preset", supplied=("num_users",), trial={"num_users": _MANY_USERS})
+
+
+class PrivacySection(Section):
+    """How privacy is accounted for, and how much may be spent."""
+
+    delta: float | None = None
+    accountant: str | None = None
+    budget: float | None = None
+
+    @field_validator("delta")
+    @classmethod
+    def _check_delta(cls, value: float | None) -> float | None:
+        return value if value is None else open_unit("delta", value)
+
+    @field_validator("accountant")
+    @classmethod
+    def _check_accountant(cls, value: str | None) -> str | None:
+        return value if value is None else one_of("accountant", value, ACCOUNTANTS)
+
+    @field_validator("budget")
+    @classmethod
+    def _check_budget(cls, value: float | None) -> float | None:
+        return value if value is None else positive("budget", value)
+
+
+class EvaluationSection(Section):
+    """How often the model is measured on the test set."""
+
+    every: int = 1
+
+    @field_validator("every")
+    @classmethod
+    def _check_every(cls, value: int) -> int:
+        return whole("every", value)
+
+
+class Experiment(Section):
+    """One experiment, as its file describes it."""
+
+    seed: int
+    rounds: int
+    data: Annotated[PartSection, _DATA]
+    model: Annotated[PartSection, _MODEL]
+    algorithm: Annotated[PartSection, _ALGORITHM]
+    privacy: PrivacySection = PrivacySection()
+    evaluation: EvaluationSection = EvaluationSection()
+
+    @field_validator("seed")
+    @classmethod
+    def _check_seed(cls, value: int) -> int:
+        return whole("seed", value, at_least=0)
+
+    @field_validator("rounds")
+    @classmethod
+    def _check_rounds(cls, value: int) -> int:
+        return whole("rounds", value)
+
+    def load_data(self, data_dir: Path | None = None) -> Federation:
+        section = self.data
+        if data_dir is not None and "data_dir" in type(section).model_fields:
+            section = section.model_copy(update={"data_dir": data_dir})
+        federation: Federation = section.build(seed=self.seed)
+        return federation
+
+    def make_algorithm(self, federation: Federation) -> Algorithm:
+        algorithm: Algorithm = self.algorithm.build(num_users=federation.num_users)
+        return algorithm
+
+    def delta_for(self, federation: Federation) -> float:
+        """The file's δ, or N^-1.1, the papers' choice for N users."""
+        return self.privacy.delta if self.privacy.delta is not None else federation.num_users**-1.1
+
+    def accountant_for(self, algorithm: Algorithm) -> str:
+        """The file's accountant, or the tightest that has a proof for the sampling."""
+        if self.privacy.accountant is not None:
+            return self.privacy.accountant
+        return "rdp" if algorithm.sampler.adjacency == "replace-one" else "pld"
+
+    def make_budget(self, algorithm: Algorithm, federation: Federation) -> Budget | None:
+        if self.privacy.budget is None:
+            return None
+        return Budget(
+            epsilon=self.privacy.budget,
+            delta=self.delta_for(federation),
+            accountant=self.accountant_for(algorithm),
+        )
+
+
+def parse(text: str, source: str = "experiment") -> Experiment:
+    """Reads an experiment from the text of its file; ``source`` names it in errors."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidValue(f"{source} is not valid TOML: {error}") from error
+    return from_content(content, source)
+
+
+def from_content(content: dict[str, Any], source: str = "experiment") -> Experiment:
+    """Checks the content of an experiment file as a whole."""
+    try:
+        # Through JSON, so that strict types still let a list stand for a tuple.
+        return Experiment.model_validate_json(json.dumps(content, default=str))
+    except ValidationError as error:
+        lines = "\n".join(f"  {line}" for line in describe(error, content))
+        raise InvalidValue(f"{source} is not a valid experiment:\n{lines}") from None
+
+
+def read(path: Path) -> Experiment:
+    """Reads an experiment file."""
+    try:
+        text = path.read_text(encoding="utf8")
+    except FileNotFoundError:
+        raise InvalidValue(f"there is no file {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidValue(f"{path} cannot be read as text: {error}") from error
+    return parse(text, str(path))

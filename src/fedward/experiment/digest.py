@@ -1,0 +1,34 @@
+"""A fingerprint of the data that a run was made on."""
+
+from __future__ import annotations
+
+import hashlib
+
+from torch import Tensor
+
+from fedward.core.examples import Examples, Ragged
+from fedward.core.federation import Federation
+
+
+def data_digest(federation: Federation) -> str:
+    """Changes whenever an example, a label, an owner or the test set changes."""
+    digest = hashlib.blake2b(digest_size=16)
+    _add(digest, federation.offsets)
+    for examples in (federation.examples, federation.test):
+        if examples is not None:
+            _add_examples(digest, examples)
+    return digest.hexdigest()
+
+
+def _add_examples(digest: hashlib.blake2b, examples: Examples) -> None:
+    if isinstance(examples.x, Ragged):
+        _add(digest, examples.x.values)
+        _add(digest, examples.x.offsets)
+    else:
+        _add(digest, examples.x)
+    _add(digest, examples.y)
+
+
+def _add(digest: hashlib.blake2b, tensor: Tensor) -> None:
+    digest.update(f"{tensor.dtype}{tuple(tensor.shape)}".encode())
+    digest.update(tensor.contiguous().numpy().data)

@@ -1,0 +1,55 @@
+"""What pydantic found wrong in a file, in words for the person who wrote it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+_WANTED = {
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "string_type": "text in quotes",
+    "bool_type": "true or false",
+    "tuple_type": "a list in brackets",
+    "list_type": "a list in brackets",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+    "path_type": "a path in quotes",
+}
+
+
+def describe(error: ValidationError, content: dict[str, Any]) -> list[str]:
+    """One line for each thing that is wrong: the key, what is wrong with it, which value it has."""
+    return [_line(details, content) for details in error.errors()]
+
+
+def _line(details: ErrorDetails, content: dict[str, Any]) -> str:
+    key = _key(details["loc"], content, missing=details["type"] == "missing")
+    if details["type"] == "missing":
+        return f"{key} is missing"
+    if details["type"] in _WANTED:
+        return f"{key} must be {_WANTED[details['type']]}, got {details['input']!r}"
+    if details["type"] == "literal_error":
+        allowed = details["ctx"]["expected"].replace(" or ", ", ")
+        return f"{key} must be one of {allowed}, got {details['input']!r}"
+    message = details["msg"].removeprefix("Value error, ")
+    return f"{key}: {message}" if key else message
+
+
+def _key(location: tuple[int | str, ...], content: dict[str, Any], missing: bool) -> str:
+    """The dotted key in the file; pydantic's own names of alternatives are left out."""
+    names: list[str] = []
+    here: Any = content
+    for position, step in enumerate(location):
+        last = position == len(location) - 1
+        inside = step in here if isinstance(here, dict) else isinstance(here, list)
+        if inside:
+            here = here[step]
+        elif not (missing and last):
+            continue
+        names.append(str(step))
+    return ".".join(names)

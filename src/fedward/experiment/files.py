@@ -1,0 +1,43 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replaces a file in one step that a kill or a power cut cannot split.
+
+    The content is on disk before it gets the file's name, and the name is on disk before this returns.
+    """
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    sync_directory(path.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Makes new names in a directory durable."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_leftovers(directory: Path) -> None:
+    """Removes what a kill in the middle of ``write_atomically`` left behind."""
+    for leftover in directory.glob(".*.*"):
+        if leftover.is_file() and leftover.name.startswith(
+            (".checkpoint", ".ledger", ".result", ".run", ".model")
+        ):
+            leftover.unlink()

@@ -1,0 +1,41 @@
+"""Files of one JSON object a line, one line a round, that a kill may cut off anywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+
+def append(path: Path, record: dict[str, Any]) -> None:
+    """Adds a record."""
+    with path.open("a", encoding="utf8") as file:
+        file.write(json.dumps(record) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """All whole records; a last line that a kill cut off is not one."""
+    if not path.exists():
+        return []
+    whole_lines = path.read_text(encoding="utf8").split("\n")[:-1]
+    return [json.loads(line) for line in whole_lines]
+
+
+def cut(path: Path, rounds: int) -> None:
+    """Keeps the records of rounds below ``rounds`` and drops the rest, a cut-off line included.
+
+    The file is shortened in place, so a kill leaves it as it was or shortened.
+    """
+    if not path.exists():
+        return
+    kept = 0
+    with path.open("rb+") as file:
+        for line in file:
+            if not line.endswith(b"\n") or json.loads(line)["round"] >= rounds:
+                break
+            kept += len(line)
+        file.truncate(kept)
+        os.fsync(file.fileno())

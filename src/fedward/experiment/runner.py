@@ -1,0 +1,166 @@
+"""Carries out an experiment in a run directory, from wherever it was left."""
+
+from __future__ import annotations
+
+import copy
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from fedward import models
+from fedward.backends import InProcess
+from fedward.core.algorithm import Algorithm
+from fedward.core.check import check_setup
+from fedward.core.examples import Ragged
+from fedward.core.federation import Federation
+from fedward.core.parameters import ParameterSpec
+from fedward.core.train import train
+from fedward.core.types import ServerState
+from fedward.experiment.config import Experiment
+from fedward.experiment.digest import data_digest
+from fedward.experiment.store import RunDirectory
+from fedward.privacy import Guarantee
+from fedward.version import __version__
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """An experiment with its data loaded and its parts made and checked: ready to run."""
+
+    experiment: Experiment
+    federation: Federation
+    model: nn.Module
+    algorithm: Algorithm
+    delta: float
+    accountant: str
+
+    @property
+    def planned(self) -> Guarantee:
+        """What the whole training will have spent, if no budget ends it before."""
+        return self.guarantee(self.experiment.rounds)
+
+    def guarantee(self, rounds: int) -> Guarantee:
+        """What that many rounds spend."""
+        return self.algorithm.guarantee(self.federation.num_users, rounds, self.delta, self.accountant)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """Where a run stands: rounds finished, and what was last measured."""
+
+    rounds: int
+    metrics: dict[str, Any] | None
+
+
+def prepare(experiment: Experiment, data_dir: Path | None = None) -> Setup:
+    """Loads the data and makes every part; whatever does not fit together is an error here."""
+    federation = experiment.load_data(data_dir)
+    x = federation.examples.x
+    model = models.build(
+        experiment.model.part,
+        input_shape=() if isinstance(x, Ragged) else tuple(x.shape[1:]),
+        num_classes=federation.num_classes,
+        seed=experiment.seed,
+    )
+    algorithm = experiment.make_algorithm(federation)
+    check_setup(algorithm, model, federation)
+    setup = Setup(
+        experiment=experiment,
+        federation=federation,
+        model=model,
+        algorithm=algorithm,
+        delta=experiment.delta_for(federation),
+        accountant=experiment.accountant_for(algorithm),
+    )
+    # An accountant without a proof for this sampling, or a budget too small for one round, ends here.
+    _ = setup.planned
+    budget = experiment.make_budget(algorithm, federation)
+    if budget is not None:
+        budget.check_first_round(algorithm.round_event(federation.num_users), algorithm.sampler.adjacency)
+    return setup
+
+
+def run(setup: Setup, directory: RunDirectory) -> Iterator[Progress]:
+    """Runs or resumes; yields after every round. A finished run is left as it is."""
+    experiment, federation, algorithm = setup.experiment, setup.federation, setup.algorithm
+    directory.begin(_manifest(setup))
+    if directory.result() is not None:
+        return
+    backend = InProcess(setup.model, federation)
+    state = directory.load_state()
+    if state is None:
+        state = algorithm.init(ParameterSpec.of(setup.model).flatten(setup.model))
+    else:
+        # A kill between storing a round and measuring it: the measurement is made up for.
+        yield _measured(setup, backend, directory, state)
+    state = directory.with_reservation(state)
+
+    rounds = train(
+        algorithm,
+        setup.model,
+        federation,
+        backend,
+        rounds=experiment.rounds,
+        seed=experiment.seed,
+        state=state,
+        budget=experiment.make_budget(algorithm, federation),
+        journal=directory,
+    )
+    for state, log in rounds:
+        directory.save_round(state, log)
+        yield _measured(setup, backend, directory, state)
+    _finish(setup, backend, directory, state)
+
+
+def _measured(setup: Setup, backend: InProcess, directory: RunDirectory, state: ServerState) -> Progress:
+    """Measures the model after its last round where that is due and not done yet."""
+    last = state.round - 1
+    due = state.round % setup.experiment.evaluation.every == 0 or state.round == setup.experiment.rounds
+    records = directory.metrics()
+    if due and setup.federation.test is not None and (not records or records[-1]["round"] < last):
+        metrics = backend.evaluate(state.parameters, setup.federation.test)
+        directory.save_metrics({"round": last, "accuracy": metrics.accuracy, "loss": metrics.loss})
+        records = directory.metrics()
+    return Progress(rounds=state.round, metrics=records[-1] if records else None)
+
+
+def _finish(setup: Setup, backend: InProcess, directory: RunDirectory, state: ServerState) -> None:
+    ledger = state.ledger
+    guarantee = ledger.guarantee(setup.delta, setup.accountant)
+    module = copy.deepcopy(setup.model)
+    ParameterSpec.of(module).load(module, state.parameters)
+    result: dict[str, Any] = {
+        "rounds": state.round,
+        "stopped_by_budget": state.round < setup.experiment.rounds,
+        "guarantee": guarantee.to_json(),
+        "statement": str(guarantee),
+    }
+    if setup.federation.test is not None:
+        metrics = backend.evaluate(state.parameters, setup.federation.test)
+        result |= {"accuracy": metrics.accuracy, "loss": metrics.loss, "test_examples": metrics.examples}
+    directory.finish(module, ledger, [] if setup.algorithm.unproven else [guarantee], result)
+
+
+def _manifest(setup: Setup) -> dict[str, Any]:
+    experiment = setup.experiment.model_dump(mode="json")
+    experiment["data"].pop("data_dir", None)  # where data lies is not part of what is run
+    return {
+        "experiment": experiment,
+        "data": {"users": setup.federation.num_users, "digest": data_digest(setup.federation)},
+        "delta": setup.delta,
+        "accountant": setup.accountant,
+        "versions": {
+            "fedward": __version__,
+            "torch": torch.__version__,
+            "numpy": np.__version__,
+            "dp_accounting": version("dp-accounting"),
+            "python": platform.python_version(),
+        },
+    }

@@ -1,0 +1,142 @@
+"""A run on disk: written atomically, resumed after a kill, locked against a second process.
+
+run.json          what is run: the experiment, digests of its data, versions
+ledger.json       what has been spent; a round is in it before any of its jobs runs
+checkpoint.pt     the state after the last finished round
+rounds.jsonl      what was measured of the released models
+telemetry.jsonl   cohorts, norms, rejected rows: not covered by any ε; absent with system entropy
+model.pt          the final model's state_dict
+result.json       the summary, once the run is finished
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from filelock import FileLock, Timeout
+from torch import nn
+
+from fedward.core.types import RoundLog, ServerState
+from fedward.core.validate import InvalidValue
+from fedward.experiment import checkpoint, lines
+from fedward.experiment.files import remove_leftovers, write_atomically
+from fedward.privacy import Guarantee, Ledger, ledger_file
+
+
+class RunDirectory:
+    """The files of one run. Made by ``open_run``, which holds the lock."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def begin(self, manifest: dict[str, Any]) -> None:
+        """Writes what is run, or checks that the directory holds the same run."""
+        file = self.path / "run.json"
+        if not file.exists():
+            self._write("run.json", json.dumps(manifest, indent=2) + "\n")
+            return
+        stored = self._read_json("run.json")
+        for key in ("experiment", "data"):
+            if stored.get(key) != manifest[key]:
+                changed = ", ".join(_differences(stored.get(key), manifest[key], key))
+                raise InvalidValue(
+                    f"{self.path} holds another run: {changed} differ; choose another directory with --out"
+                )
+
+    def load_state(self) -> ServerState | None:
+        """The state to go on from; None if no round has finished."""
+        remove_leftovers(self.path)
+        file = self.path / "checkpoint.pt"
+        state = checkpoint.from_bytes(file.read_bytes(), str(file)) if file.exists() else None
+        finished = state.round if state else 0
+        lines.cut(self.path / "rounds.jsonl", finished)
+        lines.cut(self.path / "telemetry.jsonl", finished)
+        return state
+
+    def with_reservation(self, state: ServerState) -> ServerState:
+        """The state with what was reserved for a round that a kill kept from finishing.
+
+        A reservation for a round that the checkpoint already holds was settled there.
+        """
+        file = self.path / "ledger.json"
+        if not file.exists():
+            return state
+        ledger, _ = ledger_file.loads(file.read_text(encoding="utf8"))
+        if ledger.reserved is not None and ledger.reserved.first_round >= state.round:
+            return replace(state, ledger=ledger)
+        return state
+
+    def reserve(self, ledger: Ledger) -> None:
+        """Makes a round's reservation durable (the ``Journal`` of ``train``)."""
+        self._write("ledger.json", ledger_file.dumps(ledger))
+
+    def save_round(self, state: ServerState, log: RoundLog) -> None:
+        """Stores a finished round. Nothing else may see its model before."""
+        if log.telemetry is not None:
+            record = {"round": log.round, "bounds": log.bounds, **asdict(log.telemetry)}
+            lines.append(self.path / "telemetry.jsonl", record)
+        write_atomically(self.path / "checkpoint.pt", checkpoint.to_bytes(state))
+
+    def save_metrics(self, record: dict[str, Any]) -> None:
+        lines.append(self.path / "rounds.jsonl", record)
+
+    def metrics(self) -> list[dict[str, Any]]:
+        return lines.read(self.path / "rounds.jsonl")
+
+    def finish(
+        self, module: nn.Module, ledger: Ledger, claims: list[Guarantee], result: dict[str, Any]
+    ) -> None:
+        """Writes the final model, the ledger with its claims and, last, the result that ends the run."""
+        buffer = io.BytesIO()
+        torch.save(module.state_dict(), buffer)
+        write_atomically(self.path / "model.pt", buffer.getvalue())
+        self._write("ledger.json", ledger_file.dumps(ledger, claims))
+        self._write("result.json", json.dumps(result, indent=2) + "\n")
+
+    def result(self) -> dict[str, Any] | None:
+        """The summary, if the run is finished."""
+        return self._read_json("result.json") if (self.path / "result.json").exists() else None
+
+    def _write(self, name: str, text: str) -> None:
+        write_atomically(self.path / name, text.encode())
+
+    def _read_json(self, name: str) -> dict[str, Any]:
+        try:
+            content = json.loads((self.path / name).read_text(encoding="utf8"))
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise InvalidValue(f"{self.path / name} is damaged and cannot be read: {error}") from error
+        if not isinstance(content, dict):
+            raise InvalidValue(f"{self.path / name} must hold one JSON object")
+        return content
+
+
+@contextmanager
+def open_run(path: Path) -> Iterator[RunDirectory]:
+    """Opens or makes a run directory and keeps other processes out of it."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path / ".lock", timeout=0)
+        lock.acquire()
+    except Timeout:
+        raise InvalidValue(f"{path} is in use by another process") from None
+    except OSError as error:
+        raise InvalidValue(f"run directory {path} cannot be written: {error.strerror or error}") from error
+    try:
+        yield RunDirectory(path)
+    finally:
+        lock.release()
+
+
+def _differences(stored: Any, wanted: Any, key: str) -> Iterator[str]:
+    if isinstance(stored, dict) and isinstance(wanted, dict):
+        for name in sorted(stored.keys() | wanted.keys()):
+            yield from _differences(stored.get(name), wanted.get(name), f"{key}.{name}")
+    elif stored != wanted:
+        yield f"{key} ({stored!r} there, {wanted!r} here)"

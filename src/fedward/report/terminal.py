@@ -1,0 +1,102 @@
+"""Runs and ledgers on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from fedward.core.parameters import ParameterSpec
+from fedward.experiment.runner import Progress as RunProgress
+from fedward.experiment.runner import Setup
+from fedward.privacy import Ledger
+from fedward.privacy.ledger_file import Check
+
+_ROWS = 12
+
+
+def heading(console: Console, setup: Setup, directory: Path) -> None:
+    """What is going to be run, before it is."""
+    federation, experiment = setup.federation, setup.experiment
+    test = len(federation.test) if federation.test is not None else 0
+    console.print(
+        f"{setup.algorithm.name} on {experiment.data.part}: {federation.num_users:,} users, "
+        f"{len(federation.examples):,} training and {test:,} test examples\n"
+        f"{experiment.model.part}, {ParameterSpec.of(setup.model).size:,} parameters; "
+        f"{experiment.rounds} rounds, {setup.algorithm.sampler}, seed {experiment.seed}\n"
+        f"run directory {directory}",
+        highlight=False,
+    )
+
+
+def progress(console: Console, setup: Setup, rounds: Iterable[RunProgress]) -> None:
+    """Follows a run with one live line; quiet when nobody looks."""
+    bar = Progress(
+        TextColumn("round {task.completed}/{task.total}"),
+        BarColumn(),
+        TextColumn("{task.fields[accuracy]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task("", total=setup.experiment.rounds, accuracy="")
+        resumed = False
+        for step in rounds:
+            if not resumed:
+                # Rounds of an earlier session must not count towards this one's speed.
+                bar.update(task, completed=step.rounds - 1)
+                resumed = True
+            accuracy = f"accuracy {step.metrics['accuracy']:.1%}" if step.metrics else ""
+            bar.update(task, completed=step.rounds, accuracy=accuracy)
+
+
+def result(console: Console, setup: Setup, result: dict[str, Any], records: Sequence[dict[str, Any]]) -> None:
+    """Rounds, accuracy and the guarantee of a finished run."""
+    private = not setup.algorithm.unproven
+    table = Table("round", "accuracy", "loss", *(["ε"] if private else []))
+    for column in table.columns:
+        column.justify = "right"
+    for record in thinned(records, _ROWS):
+        rounds = record["round"] + 1
+        cells = [str(rounds), f"{record['accuracy']:.2%}", f"{record['loss']:.4f}"]
+        if private:
+            cells.append(f"{setup.guarantee(rounds).epsilon:.4f}")
+        table.add_row(*cells)
+    if records:
+        console.print(table)
+    if result["stopped_by_budget"]:
+        console.print(f"stopped by the budget after {result['rounds']} of {setup.experiment.rounds} rounds")
+    console.print(result["statement"], highlight=False, soft_wrap=True)
+
+
+def ledger(console: Console, spent: Ledger, checks: Sequence[Check]) -> None:
+    """What a ledger holds and whether its claims hold."""
+    table = Table("rounds", "times", "event")
+    for entry in spent.entries:
+        table.add_row(
+            f"{entry.first_round + 1} to {entry.first_round + entry.count}",
+            str(entry.count),
+            str(entry.event),
+        )
+    console.print(table)
+    for check in checks:
+        verdict = "holds" if check.holds else f"does not hold: recomputed ε = {check.recomputed:.6f}"
+        console.print(f"{check.claimed}: {verdict}", highlight=False, soft_wrap=True)
+
+
+def thinned(records: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+    """At most so many records, evenly spread, the first and the last among them.
+
+    >>> [r["round"] for r in thinned([{"round": t} for t in range(100)], 4)]
+    [0, 33, 66, 99]
+    """
+    if len(records) <= most:
+        return list(records)
+    return [records[round(i * (len(records) - 1) / (most - 1))] for i in range(most)]

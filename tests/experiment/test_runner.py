@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from fedward.core.validate import InvalidValue
+from fedward.experiment import checkpoint, files, lines
+from fedward.experiment.config import from_content
+from fedward.experiment.runner import Setup, prepare, run
+from fedward.experiment.store import open_run
+from fedward.privacy import ledger_file
+
+CONTENT: dict[str, Any] = {
+    "seed": 1,
+    "rounds": 4,
+    "data": {"name": "digits", "users": 10},
+    "model": {"name": "logistic_regression"},
+    "algorithm": {
+        "preset": "user_dp_fedavg",
+        "clip_bound": 0.5,
+        "noise_multiplier": 1.0,
+        "sampler": {"name": "poisson", "rate": 0.5},
+        "local": {"name": "sgd", "learning_rate": 0.1, "batch_size": 50, "epochs": 1},
+        "server": {"name": "momentum"},
+    },
+    "privacy": {"delta": 1e-3, "accountant": "rdp"},
+    "evaluation": {"every": 2},
+}
+
+
+def setup_for(**changes: Any) -> Setup:
+    content = json.loads(json.dumps(CONTENT))
+    for key, value in changes.items():
+        *tables, last = key.split("__")
+        place = content
+        for table in tables:
+            place = place[table]
+        place[last] = value
+    return prepare(from_content(content))
+
+
+SETUP = setup_for()
+
+
+def run_to_end(setup: Setup, path: Path) -> dict[str, Any]:
+    with open_run(path) as directory:
+        for _ in run(setup, directory):
+            pass
+        result = directory.result()
+    assert result is not None
+    return result
+
+
+def contents(path: Path) -> dict[str, Any]:
+    """All that must not depend on how often a run was interrupted."""
+    state = checkpoint.from_bytes((path / "checkpoint.pt").read_bytes(), "checkpoint")
+    return {
+        "parameters": state.parameters.tolist(),
+        "server": [tensor.tolist() for tensor in state.server],
+        "state ledger": ledger_file.dumps(state.ledger),
+        "ledger": (path / "ledger.json").read_text(),
+        "rounds": (path / "rounds.jsonl").read_text(),
+        "telemetry": (path / "telemetry.jsonl").read_text() if (path / "telemetry.jsonl").exists() else None,
+        "result": (path / "result.json").read_text(),
+        "model": {
+            name: value.tolist() for name, value in torch.load(path / "model.pt", weights_only=True).items()
+        },
+    }
+
+
+def test_a_run_leaves_its_result_and_a_ledger_that_can_be_verified(tmp_path: Path) -> None:
+    result = run_to_end(SETUP, tmp_path)
+    assert result["rounds"] == 4
+    assert not result["stopped_by_budget"]
+    assert result["guarantee"]["epsilon"] == pytest.approx(SETUP.planned.epsilon)
+    assert [record["round"] for record in lines.read(tmp_path / "rounds.jsonl")] == [1, 3]
+    assert [record["round"] for record in lines.read(tmp_path / "telemetry.jsonl")] == [0, 1, 2, 3]
+    checks = ledger_file.verify((tmp_path / "ledger.json").read_text())
+    assert [check.holds for check in checks] == [True]
+    module = SETUP.model
+    module.load_state_dict(torch.load(tmp_path / "model.pt", weights_only=True))
+
+
+def test_a_finished_run_is_not_run_again(tmp_path: Path) -> None:
+    run_to_end(SETUP, tmp_path)
+    before = contents(tmp_path)
+    with open_run(tmp_path) as directory:
+        assert list(run(SETUP, directory)) == []
+    assert contents(tmp_path) == before
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing in the product may catch it."""
+
+
+def kill_at(monkeypatch: pytest.MonkeyPatch, operation: int) -> list[str]:
+    """Ends the process, so to speak, at the given file operation: before it, or halfway through a write."""
+    done: list[str] = []
+
+    def counted(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            if len(done) == operation:
+                raise Killed
+            done.append(name)
+            return real(*arguments)
+
+        return call
+
+    def half_append(path: Path, record: dict[str, Any]) -> None:
+        if len(done) == operation:
+            with path.open("a") as file:
+                file.write(json.dumps(record)[:7])
+            raise Killed
+        done.append("append")
+        real_append(path, record)
+
+    real_append = lines.append
+    monkeypatch.setattr(files.os, "replace", counted("replace", os.replace))
+    monkeypatch.setattr(files.os, "fsync", counted("fsync", os.fsync))
+    monkeypatch.setattr(lines, "append", half_append)
+    return done
+
+
+def killed_and_resumed_everywhere(
+    setup: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[dict[str, Any]]:
+    """The contents of runs that were killed at each file operation in turn, and resumed."""
+    found = []
+    operation = 0
+    while True:
+        path = tmp_path / f"killed-at-{operation}"
+        with monkeypatch.context() as patch:
+            kill_at(patch, operation)
+            try:
+                run_to_end(setup, path)
+                return found
+            except Killed:
+                pass
+        run_to_end(setup, path)
+        found.append(contents(path))
+        operation += 1
+
+
+def test_a_run_killed_at_any_file_operation_ends_bit_identical(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setup = setup_for(rounds=2)
+    run_to_end(setup, tmp_path / "whole")
+    whole = contents(tmp_path / "whole")
+    found = killed_and_resumed_everywhere(setup, tmp_path, monkeypatch)
+    assert len(found) > 20
+    for operation, killed in enumerate(found):
+        assert killed == whole, f"killed at operation {operation}"
+
+
+def test_with_system_entropy_a_lost_round_is_charged_again_and_never_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setup = setup_for(rounds=2, algorithm__noise_source="system")
+    found = killed_and_resumed_everywhere(setup, tmp_path, monkeypatch)
+    charged = []
+    for killed in found:
+        ledger, _ = ledger_file.loads(killed["ledger"])
+        assert ledger.rounds == 2
+        charged.append(sum(count for _, count in ledger.spending))
+        assert killed["telemetry"] is None
+        assert killed["state ledger"].count("Gaussian") >= 1
+    assert set(charged) == {2, 3}
+
+
+def test_a_budget_ends_the_run_and_the_result_says_so(tmp_path: Path) -> None:
+    setup = setup_for(rounds=30, privacy__budget=8.0)
+    result = run_to_end(setup, tmp_path)
+    assert result["stopped_by_budget"]
+    assert result["rounds"] < 30
+    assert result["guarantee"]["epsilon"] <= 8.0
+    assert setup.guarantee(result["rounds"] + 1).epsilon > 8.0
+
+
+def test_another_experiment_in_the_same_directory_is_refused(tmp_path: Path) -> None:
+    run_to_end(SETUP, tmp_path)
+    before = contents(tmp_path)
+    with pytest.raises(
+        InvalidValue, match=r"holds another run: experiment.algorithm.clip_bound \(0.5 there, 0.6 here\)"
+    ):
+        run_to_end(setup_for(algorithm__clip_bound=0.6), tmp_path)
+    assert contents(tmp_path) == before
+
+
+def test_changed_data_is_refused(tmp_path: Path) -> None:
+    run_to_end(SETUP, tmp_path)
+    manifest = json.loads((tmp_path / "run.json").read_text())
+    manifest["data"]["digest"] = "0" * 32
+    (tmp_path / "run.json").write_text(json.dumps(manifest))
+    with pytest.raises(InvalidValue, match=r"data\.digest"):
+        run_to_end(SETUP, tmp_path)
+
+
+def test_a_second_process_is_kept_out(tmp_path: Path) -> None:
+    with (
+        open_run(tmp_path),
+        pytest.raises(InvalidValue, match="in use by another process"),
+        open_run(tmp_path),
+    ):
+        pass
+    run_to_end(SETUP, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["checkpoint.pt", "ledger.json", "run.json"])
+def test_a_damaged_file_is_said_to_be_damaged(tmp_path: Path, name: str) -> None:
+    with open_run(tmp_path) as directory:
+        rounds = run(SETUP, directory)
+        next(rounds)
+        next(rounds)
+    file = tmp_path / name
+    file.write_bytes(file.read_bytes()[:-20])
+    with pytest.raises(InvalidValue):
+        run_to_end(SETUP, tmp_path)
+
+
+def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidValue, match="cannot be written"), open_run(tmp_path / "file" / "run"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"algorithm__sampler": {"name": "fixed_size", "size": 11}},
+            "at most the number of users, 10, got 11",
+        ),
+        (
+            {"algorithm__sampler": {"name": "fixed_size", "size": 5}, "privacy__accountant": "pld"},
+            "rdp",
+        ),
+        ({"privacy__budget": 0.01}, "one round"),
+        ({"data__users": 5000}, "5000"),
+        ({"data__alpha": 0.5}, "alpha"),
+        ({"model__name": "mnist_cnn"}, "28"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused_before_any_work(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidValue, match=message):
+        setup_for(**changes)

@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
+from dp_accounting.pld import PLDAccountant
+
+from fedward.cli import main
+from fedward.experiment import checkpoint
+
+EXPERIMENT = """
+seed = 1
+rounds = {rounds}
+[data]
+name = "digits"
+users = 20
+[model]
+name = "logistic_regression"
+[algorithm]
+preset = "user_dp_fedavg"
+clip_bound = 0.5
+noise_multiplier = 1.0
+sampler = {{ name = "poisson", rate = 0.5 }}
+local = {{ name = "sgd", learning_rate = 0.1, batch_size = 10, epochs = 1 }}
+[privacy]
+delta = 1e-3
+accountant = "rdp"
+"""
+
+
+class Answer:
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def fedward(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
+    """Runs the command in this process, in a directory of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments: object) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["fedward", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit:
+            main()
+        captured = capsys.readouterr()
+        return Answer(int(exit.value.code or 0), captured.out, captured.err)
+
+    return command
+
+
+def epsilon_options(
+    z: object = 3, q: object = 0.1, steps: object = 3, delta: object = 0.0029
+) -> list[object]:
+    return ["--noise-multiplier", z, "--sampling-rate", q, "--steps", steps, "--delta", delta]
+
+
+@pytest.mark.parametrize(
+    ("options", "decimals", "wanted"),
+    [
+        (epsilon_options(3.0, 0.1, 3), 4, 0.2808),
+        (epsilon_options(0.5, 0.1, 3), 4, 6.9269),
+        (epsilon_options(10, 0.2, 1), 4, 0.1083),
+        (epsilon_options(1.5, 0.2, 4), 4, 1.6000),
+        (epsilon_options(8, 0.05, 100, 1e-5), 4, 0.3158),
+        (epsilon_options(4.0, 0.2, 300, 1e-5), 2, 4.72),
+        (epsilon_options(3.5, 0.2, 15, 1e-5), 2, 1.27),
+    ],
+)
+def test_moments_prints_the_papers_epsilon(
+    fedward: Any, options: list[object], decimals: int, wanted: float
+) -> None:
+    answer = fedward("epsilon", *options, "--accountant", "moments", "--json")
+    assert answer.code == 0
+    assert round(answer.json()["epsilon"], decimals) == wanted
+
+
+def test_pld_is_the_default_and_equals_dp_accounting_called_directly(fedward: Any) -> None:
+    direct = PLDAccountant()
+    direct.compose(PoissonSampledDpEvent(0.1, GaussianDpEvent(3.0)), 3)
+    answer = fedward("epsilon", *epsilon_options(), "--json").json()
+    assert answer["epsilon"] == direct.get_epsilon(0.0029)
+    assert answer["accountant"] == "pld"
+    assert answer["epsilon"] < 0.2808
+
+
+def test_epsilon_without_json_is_one_line_that_states_everything(fedward: Any) -> None:
+    out = fedward("epsilon", *epsilon_options()).out
+    assert len(out.splitlines()) == 1
+    for stated in ("ε = 0.0878", "δ = 0.0029", "user", "add/remove", "Poisson", "q = 0.1", "pld", "3 rounds"):
+        assert stated in out
+
+
+def test_fixed_size_sampling_is_accounted_by_its_own_adjacency(fedward: Any) -> None:
+    options = ["--noise-multiplier", 3, "--cohort-size", 20, "--users", 200, "--steps", 3, "--delta", 0.0029]
+    rdp = fedward("epsilon", *options, "--accountant", "rdp", "--json").json()
+    assert rdp["epsilon"] == pytest.approx(0.77, abs=0.005)
+    paper = fedward("epsilon", *options, "--accountant", "moments")
+    assert "0.2808" in paper.out
+    assert "paper" in paper.out
+    refused = fedward("epsilon", *options, "--accountant", "pld")
+    assert refused.code == 2
+    assert "rdp" in refused.err
+
+
+@pytest.mark.parametrize("accountant", ["moments", "rdp", "pld"])
+def test_calibrate_finds_noise_and_steps_within_the_budget(fedward: Any, accountant: str) -> None:
+    common = ["--epsilon", 2.0, "--delta", 1e-5, "--sampling-rate", 0.1, "--accountant", accountant]
+    noise = fedward("calibrate", *common, "--steps", 50, "--json").json()
+    assert noise["epsilon"] <= 2.0
+    less = fedward(
+        "epsilon",
+        *epsilon_options(noise["noise_multiplier"] * 0.999, 0.1, 50, 1e-5),
+        "--accountant",
+        accountant,
+        "--json",
+    )
+    assert less.json()["epsilon"] > 2.0
+    steps = fedward("calibrate", *common, "--noise-multiplier", 1.5, "--json").json()
+    assert steps["epsilon"] <= 2.0
+    more = fedward(
+        "epsilon", *epsilon_options(1.5, 0.1, steps["steps"] + 1, 1e-5), "--accountant", accountant, "--json"
+    )
+    assert more.json()["epsilon"] > 2.0
+
+
+FIXED = ["--noise-multiplier", 1, "--cohort-size", 5, "--steps", 1, "--delta", 0.1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (epsilon_options(z=-1), "noise multiplier must be positive and finite, got -1"),
+        (epsilon_options(z=0), "noise multiplier must be positive"),
+        (epsilon_options(z="nan"), "noise multiplier must be positive"),
+        (epsilon_options(z="inf"), "noise multiplier must be positive"),
+        (epsilon_options(q=1.1), "sampling rate must be above 0 and at most 1, got 1.1"),
+        (epsilon_options(q=0), "sampling rate must be above 0"),
+        (epsilon_options(q="nan"), "sampling rate must be above 0"),
+        (epsilon_options(steps=0), "steps must be at least 1, got 0"),
+        (epsilon_options(delta=0), "delta must be above 0 and below 1"),
+        (epsilon_options(delta=1), "delta must be above 0 and below 1"),
+        (epsilon_options(delta="nan"), "delta must be above 0 and below 1"),
+        ([*epsilon_options(), "--accountant", "pdl"], "did you mean 'pld'"),
+        ([*epsilon_options(), "--cohort-size", 5], "either --sampling-rate, or --cohort-size"),
+        (FIXED, "--users is missing"),
+        ([*FIXED, "--users", 4], "at most the number of users, 4, got 5"),
+        (["--sampling-rate", 0.1, "--steps", 1, "--delta", 0.1], "--noise-multiplier is missing"),
+    ],
+)
+def test_impossible_options_are_refused_in_words(fedward: Any, options: list[object], message: str) -> None:
+    answer = fedward("epsilon", *options)
+    assert answer.code == 2
+    assert message in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_run_prints_rounds_accuracy_and_guarantee(fedward: Any, tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(EXPERIMENT.format(rounds=2))
+    answer = fedward("run", "small.toml")
+    assert answer.code == 0
+    for stated in ("accuracy", "ε", "user level", "rdp", "seeded", "runs/small"):
+        assert stated in answer.out
+    again = fedward("run", "small.toml", "--json")
+    result = again.json()
+    assert result["rounds"] == 2
+    assert math.isfinite(result["epsilon"])
+    assert result["directory"] == "runs/small"
+    checked = fedward("ledger", "runs/small/ledger.json")
+    assert checked.code == 0
+    assert "holds" in checked.out
+
+
+def test_a_ledger_whose_claim_does_not_hold_is_found_out(fedward: Any, tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(EXPERIMENT.format(rounds=1))
+    fedward("run", "small.toml")
+    file = tmp_path / "runs" / "small" / "ledger.json"
+    content = json.loads(file.read_text())
+    claim = content["claims"][0]
+    claim["epsilon"] /= 2
+    file.write_text(json.dumps(content))
+    assert fedward("ledger", file).code in (1, 2)
+
+
+def test_an_error_in_the_file_is_a_message_and_makes_no_run(fedward: Any, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text(EXPERIMENT.format(rounds=2).replace("rate = 0.5", "rate = 5"))
+    answer = fedward("run", "bad.toml")
+    assert answer.code == 2
+    assert "algorithm.sampler: sampling rate must be above 0 and at most 1, got 5" in answer.err
+    assert not (tmp_path / "runs").exists()
+    assert fedward("run", "none.toml").code == 2
+
+
+def test_version_and_help_work(fedward: Any) -> None:
+    assert fedward("--version").out.startswith("fedward 0.")
+    assert "calibrate" in fedward("--help").out
+
+
+def start(file: Path, out: Path, stderr: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "fedward", "run", str(file), "--out", str(out)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr, env=environment)
+
+
+def test_a_run_killed_at_random_moments_and_resumed_ends_bit_identical(tmp_path: Path) -> None:
+    file = tmp_path / "experiment.toml"
+    file.write_text(EXPERIMENT.format(rounds=60))
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert start(file, whole).wait() == 0
+
+    moments = random.Random(0)
+    kills = 0
+    for target in (1, 10, 25, 40):
+        process = start(file, killed)
+        lines = killed / "rounds.jsonl"
+        while process.poll() is None and (not lines.exists() or lines.read_bytes().count(b"\n") < target):
+            time.sleep(0.002)
+        time.sleep(moments.uniform(0, 0.03))
+        process.send_signal(signal.SIGKILL)
+        kills += process.wait() == -signal.SIGKILL
+    assert kills >= 2
+    assert start(file, killed).wait() == 0
+
+    states = [checkpoint.from_bytes((path / "checkpoint.pt").read_bytes(), "") for path in (whole, killed)]
+    assert states[0].parameters.equal(states[1].parameters)
+    for name in ("ledger.json", "rounds.jsonl", "telemetry.jsonl", "result.json"):
+        assert (whole / name).read_bytes() == (killed / name).read_bytes(), name
+
+
+def test_a_second_process_is_told_that_the_directory_is_in_use(tmp_path: Path) -> None:
+    file = tmp_path / "experiment.toml"
+    file.write_text(EXPERIMENT.format(rounds=100_000))
+    first = start(file, tmp_path / "run")
+    try:
+        while not (tmp_path / "run" / "rounds.jsonl").exists():
+            assert first.poll() is None
+            time.sleep(0.01)
+        second = start(file, tmp_path / "run", subprocess.PIPE)
+        _, err = second.communicate()
+        assert second.returncode == 2
+        assert b"in use by another process" in err
+    finally:
+        first.kill()
+        first.communicate()
