@@ -1,6 +1,7 @@
 """Your own arrays and your own module, under user-level differential privacy."""
 
 import numpy as np
+import torch
 from torch import nn
 
 import fedward
@@ -15,6 +16,7 @@ federation = fedward.Federation.from_arrays(
     x, y, users, test=(test, (test[:, 0] + test[:, 1] > 0).astype(int))
 )
 
+torch.manual_seed(0)
 model = nn.Sequential(nn.Linear(5, 16), nn.ReLU(), nn.Linear(16, 2))
 algorithm = fedward.presets.user_dp_fedavg(
     num_users=200,

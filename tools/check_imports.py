@@ -39,6 +39,7 @@ LAYERS = {
     "fedward.experiment": 5,
     "fedward.report": 5,
     "fedward": 6,
+    "fedward.commands": 6,
     "fedward.cli": 7,
     "fedward.__main__": 8,
 }

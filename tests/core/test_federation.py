@@ -162,6 +162,11 @@ def test_ragged_offsets_are_checked(offsets: list[int]) -> None:
         Ragged(torch.arange(3), torch.tensor(offsets))
 
 
+def test_a_column_of_strings_as_pandas_has_it_names_users() -> None:
+    owners = np.array(["b", "a", "b", "c", "a", "b"], dtype=object)
+    assert Federation.from_arrays(X, Y, owners).names.tolist() == ["a", "b", "c"]
+
+
 def test_lists_of_tensors_and_torch_arrays_work() -> None:
     federation = Federation.from_arrays(torch.tensor(X), torch.tensor(Y), np.array([0, 0, 0, 1, 1, 1]))
     assert federation.examples.x.dtype == torch.float32  # type: ignore[union-attr]

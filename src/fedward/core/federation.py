@@ -83,6 +83,8 @@ class Federation:
             raise InvalidValue(
                 f"users must name one user for each of {len(examples)} examples, got shape {owner.shape}"
             )
+        if owner.dtype.kind == "O" and all(isinstance(user, str) for user in owner):
+            owner = owner.astype(str)  # what pandas calls a column of strings
         if owner.dtype.kind not in "iuUS":
             raise InvalidValue(f"users must be whole numbers or strings, got an array of {owner.dtype}")
         if len(examples) == 0:

@@ -9,22 +9,27 @@ from contextlib import contextmanager
 from functools import lru_cache
 
 import numpy as np
-from dp_accounting import DpEvent, NeighboringRelation
+from dp_accounting import DpEvent, NeighboringRelation, PoissonSampledDpEvent
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant, compute_epsilon
 
 from fedward.core.validate import InvalidValue, one_of
 from fedward.privacy.events import Adjacency
 from fedward.privacy.moments import moments
-from fedward.privacy.sampled_gaussian import Array
-from fedward.privacy.spending import Spending, fixed_size, non_private, proven
+from fedward.privacy.sampled_gaussian import Array, sampled_gaussian_rdp
+from fedward.privacy.spending import Mechanisms, Spending, fixed_size, non_private, proven
 
-# The grid of `pld` grows with ε: from here on it takes gigabytes, for an ε that protects nobody.
+# The grid of `pld` grows with ε and with the loss that one release can cause: beyond these it takes gigabytes
+# and minutes, for an ε that protects nobody.
 _MOST_EPSILON_BY_PLD = 200.0
+_LEAST_NOISE_BY_PLD = 0.1
+
+
+_RDP_ORDERS: Array = RdpAccountant().orders
 
 
 class NoiseTooSmall(InvalidValue):
-    """ε is finite, but so large that this accountant does not compute it."""
+    """ε is finite, but this accountant does not compute it: too much can leak."""
 
 
 def rdp(spending: Spending, delta: float, adjacency: Adjacency) -> float:
@@ -47,10 +52,10 @@ def rdp(spending: Spending, delta: float, adjacency: Adjacency) -> float:
         return math.inf
     if not parts:
         return 0.0
-    total = np.zeros(len(RdpAccountant().orders))
+    total = np.zeros_like(_RDP_ORDERS)
     for event, count in parts:
         total += count * _rdp_curve(event, adjacency)
-    return float(compute_epsilon(RdpAccountant().orders, total, delta)[0])
+    return float(compute_epsilon(_RDP_ORDERS, total, delta)[0])
 
 
 def pld(spending: Spending, delta: float, adjacency: Adjacency) -> float:
@@ -59,7 +64,8 @@ def pld(spending: Spending, delta: float, adjacency: Adjacency) -> float:
         δ(ε) = E_{loss} [(1 - exp(ε - loss))_+]
 
     Guarantee: for Poisson sampling under add/remove and plain Gaussians under any adjacency. Fixed-size
-    sampling is refused. An ε beyond 200 is not computed (``NoiseTooSmall``): its grid takes gigabytes.
+    sampling is refused. So is noise below 0.1 and an ε beyond 200 (``NoiseTooSmall``): the grid for
+    them takes gigabytes.
 
     >>> from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
     >>> event = PoissonSampledDpEvent(0.1, GaussianDpEvent(3.0))
@@ -76,12 +82,7 @@ def pld(spending: Spending, delta: float, adjacency: Adjacency) -> float:
         )
     if non_private(parts):
         return math.inf
-    bound = moments(parts, delta, adjacency)
-    if bound > _MOST_EPSILON_BY_PLD:
-        raise NoiseTooSmall(
-            f"noise must keep ε at or below {_MOST_EPSILON_BY_PLD:g} for pld, got up to ε = {bound:.6g}; "
-            "add noise, or use rdp"
-        )
+    _require_a_grid(parts, delta, adjacency)
     # The relation is add/remove for plain Gaussians under every adjacency: any other would double the
     # sensitivity that their multiplier is already relative to.
     accountant = PLDAccountant()
@@ -110,8 +111,22 @@ def _rdp_curve(event: DpEvent, adjacency: Adjacency) -> Array:
     relation = NeighboringRelation.REPLACE_ONE if replace_one else NeighboringRelation.ADD_OR_REMOVE_ONE
     with _without_warnings_of_orders():
         curve: Array = RdpAccountant(neighboring_relation=relation).compose(event).rdp
+    if isinstance(event, PoissonSampledDpEvent):
+        # Its sums may round to less than the divergence, even below zero, which it would report as ε = 0.
+        exact = sampled_gaussian_rdp(event.sampling_probability, event.event.noise_multiplier, _RDP_ORDERS)
+        curve = np.maximum(curve, exact)
     curve.flags.writeable = False
     return curve
+
+
+def _require_a_grid(parts: Mechanisms, delta: float, adjacency: Adjacency) -> None:
+    for event, _ in parts:
+        z = event.event.noise_multiplier if isinstance(event, PoissonSampledDpEvent) else event.noise_multiplier
+        if z < _LEAST_NOISE_BY_PLD:
+            raise NoiseTooSmall(f"noise multiplier must be at least {_LEAST_NOISE_BY_PLD} for pld, got {z:g}; use rdp")
+    bound = moments(parts, delta, adjacency)
+    if bound > _MOST_EPSILON_BY_PLD:
+        raise NoiseTooSmall(f"ε must be at most {_MOST_EPSILON_BY_PLD:g} for pld, got up to {bound:.6g}; use rdp")
 
 
 @contextmanager

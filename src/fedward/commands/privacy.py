@@ -1,0 +1,127 @@
+"""``fedward epsilon``, ``fedward calibrate`` and ``fedward ledger``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from dp_accounting import DpEvent
+from rich.console import Console
+
+from fedward.commands.output import AsJson, answer, given
+from fedward.core.algorithm import Algorithm
+from fedward.core.types import Sampler
+from fedward.core.validate import InvalidValue, one_of, positive, whole
+from fedward.local import FullGradient
+from fedward.presets import user_dp_fedavg
+from fedward.privacy import ACCOUNTANTS, ledger_file, noise_for, rounds_for
+from fedward.report import terminal
+from fedward.sampling import FixedSizeSampler, PoissonSampler
+
+Noise = Annotated[
+    float | None, typer.Option("--noise-multiplier", help="z, the papers' σ: noise over clip bound.")
+]
+Rate = Annotated[float | None, typer.Option("--sampling-rate", help="q: Poisson sampling; 1 is everyone.")]
+Cohort = Annotated[int | None, typer.Option("--cohort-size", help="m: exactly m users, with --users.")]
+Users = Annotated[int | None, typer.Option("--users", help="N, for --cohort-size.")]
+Steps = Annotated[int | None, typer.Option("--steps", help="T: how many rounds.")]
+Delta = Annotated[float, typer.Option("--delta", help="δ.")]
+Accountant = Annotated[str, typer.Option("--accountant", help="moments (the papers'), rdp or pld.")]
+
+
+def epsilon(
+    delta: Delta,
+    steps: Steps = None,
+    noise_multiplier: Noise = None,
+    sampling_rate: Rate = None,
+    cohort_size: Cohort = None,
+    users: Users = None,
+    accountant: Accountant = "pld",
+    as_json: AsJson = False,
+) -> None:
+    """What a training with this noise and sampling spends."""
+    sampler, num_users = _sampler(sampling_rate, cohort_size, users)
+    z = positive("noise multiplier", given("--noise-multiplier", noise_multiplier))
+    rounds = whole("steps", given("--steps", steps))
+    one_of("accountant", accountant, ACCOUNTANTS)
+    guarantee = _algorithm(sampler, num_users, z).guarantee(num_users, rounds, delta, accountant)
+    answer(as_json, guarantee.to_json(), str(guarantee))
+
+
+def calibrate(
+    epsilon: Annotated[float, typer.Option("--epsilon", help="ε that may be spent.")],
+    delta: Delta,
+    steps: Steps = None,
+    noise_multiplier: Noise = None,
+    sampling_rate: Rate = None,
+    cohort_size: Cohort = None,
+    users: Users = None,
+    accountant: Accountant = "pld",
+    as_json: AsJson = False,
+) -> None:
+    """The least noise for a number of steps, or the most steps for a noise, within ε."""
+    sampler, num_users = _sampler(sampling_rate, cohort_size, users)
+    one_of("accountant", accountant, ACCOUNTANTS)
+    if (steps is None) == (noise_multiplier is None):
+        raise InvalidValue("give either --steps, to get the noise, or --noise-multiplier, to get the steps")
+
+    def event(z: float) -> DpEvent:
+        return _algorithm(sampler, num_users, z).round_event(num_users)
+
+    if noise_multiplier is None:
+        rounds = whole("steps", given("--steps", steps))
+        z = noise_for(epsilon, delta, event, rounds, accountant, sampler.adjacency)
+        wanted = f"noise multiplier {z:.4f} for {rounds} steps"
+    else:
+        z = positive("noise multiplier", noise_multiplier)
+        rounds = rounds_for(epsilon, delta, event(z), accountant, sampler.adjacency)
+        wanted = f"{rounds} steps with noise multiplier {z:g}"
+    guarantee = _algorithm(sampler, num_users, z).guarantee(num_users, rounds, delta, accountant)
+    content = guarantee.to_json() | {"noise_multiplier": z, "steps": rounds, "target_epsilon": epsilon}
+    answer(as_json, content, f"{wanted}\n{guarantee}")
+
+
+def ledger(
+    file: Annotated[Path, typer.Argument(help="A ledger.json of a run.")],
+    as_json: AsJson = False,
+) -> None:
+    """Recompute what a ledger file claims, from the file alone."""
+    try:
+        text = file.read_text(encoding="utf8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidValue(f"{file} cannot be read: {error}") from error
+    spent, _ = ledger_file.loads(text)
+    checks = ledger_file.verify(text)
+    holds = all(check.holds for check in checks)
+    if as_json:
+        claims = [check.claimed.to_json() | {"recomputed": check.recomputed} for check in checks]
+        print(json.dumps({"holds": holds, "rounds": spent.rounds, "claims": claims}))
+    else:
+        terminal.ledger(Console(), spent, checks)
+    if not holds:
+        raise typer.Exit(1)
+
+
+def _sampler(sampling_rate: float | None, cohort_size: int | None, users: int | None) -> tuple[Sampler, int]:
+    """The sampler that the options describe, and the number of users."""
+    if (sampling_rate is None) == (cohort_size is None):
+        raise InvalidValue("give either --sampling-rate, or --cohort-size with --users")
+    if sampling_rate is not None:
+        return PoissonSampler(rate=sampling_rate), 1
+    num_users = whole("users", given("--users", users))
+    sampler = FixedSizeSampler(size=given("--cohort-size", cohort_size))
+    sampler.check(num_users)
+    return sampler, num_users
+
+
+def _algorithm(sampler: Sampler, num_users: int, noise_multiplier: float) -> Algorithm:
+    """What is accounted for: a noisy mean of clipped updates. Its bound and local training do not matter."""
+    return user_dp_fedavg(
+        num_users=num_users,
+        sampler=sampler,
+        local=FullGradient(),
+        clip_bound=1.0,
+        noise_multiplier=noise_multiplier,
+    )

@@ -1,0 +1,196 @@
+"""Every part of every slot goes through the same checks. A new part needs an example here, and no more."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import fedward
+from fedward.aggregation import AGGREGATORS, Mean, WeightedMean
+from fedward.clipping import CLIP_POLICIES, FixedBound, NoClipping
+from fedward.core.algorithm import Algorithm
+from fedward.core.parameters import FlatModule
+from fedward.core.types import Bounds
+from fedward.datasets import DATASETS
+from fedward.local import LOCAL_TRAINERS, SGD, FullGradient
+from fedward.models import MODELS, build
+from fedward.noise import NOISES, GaussianNoise, NoNoise
+from fedward.presets import PRESETS, fedavg, fedsgd, user_dp_fedavg
+from fedward.sampling import SAMPLERS, EveryoneSampler, FixedSizeSampler, PoissonSampler
+from fedward.server import SERVERS, ServerAdam, ServerMomentum, ServerStep
+from support import tiny_federation, tiny_model, tiny_sgd
+
+SLOTS: dict[str, tuple[dict[str, Any], list[Any]]] = {
+    "sampler": (SAMPLERS, [PoissonSampler(rate=0.5), FixedSizeSampler(size=4), EveryoneSampler()]),
+    "local": (LOCAL_TRAINERS, [tiny_sgd(), tiny_sgd(momentum=0.9, weight_decay=0.1), FullGradient()]),
+    "policy": (CLIP_POLICIES, [FixedBound(clip_bound=0.5), NoClipping()]),
+    "aggregator": (AGGREGATORS, [Mean(expected_cohort=3.0), WeightedMean()]),
+    "noise": (NOISES, [GaussianNoise(multiplier=1.0), NoNoise()]),
+    "server": (SERVERS, [ServerStep(), ServerMomentum(), ServerAdam()]),
+}
+PRESET_EXAMPLES: dict[str, Algorithm] = {
+    "fedavg": fedavg(sampler=PoissonSampler(rate=0.5), local=tiny_sgd()),
+    "fedsgd": fedsgd(sampler=PoissonSampler(rate=0.5), learning_rate=0.1),
+    "user_dp_fedavg": user_dp_fedavg(
+        num_users=12, sampler=PoissonSampler(rate=0.5), local=tiny_sgd(), clip_bound=0.5, noise_multiplier=1.0
+    ),
+}
+
+
+def parts(slot: str) -> list[Any]:
+    return SLOTS[slot][1]
+
+
+ALL_PARTS = [part for _, examples in SLOTS.values() for part in examples]
+
+
+@pytest.mark.parametrize("slot", SLOTS)
+def test_every_part_of_a_slot_has_an_example_here(slot: str) -> None:
+    registry, examples = SLOTS[slot]
+    assert set(registry.values()) == {type(example) for example in examples}
+
+
+@pytest.mark.parametrize("part", ALL_PARTS, ids=repr)
+def test_a_part_is_a_frozen_value_with_a_docstring(part: Any) -> None:
+    assert dataclasses.is_dataclass(part)
+    assert part == copy.deepcopy(part)
+    assert hash(part) == hash(copy.deepcopy(part))
+    assert type(part).__name__ in repr(part)
+    assert type(part).__doc__
+    for field in dataclasses.fields(part):
+        assert field.kw_only
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(part, field.name, 1)
+
+
+def test_names_are_what_people_write_in_files() -> None:
+    for registry in [*(registry for registry, _ in SLOTS.values()), PRESETS, MODELS, DATASETS]:
+        for name, part in registry.items():
+            assert name == name.lower()
+            assert name.isidentifier()
+            assert part.__doc__
+
+
+@pytest.mark.parametrize("sampler", parts("sampler"), ids=str)
+def test_a_sampler_draws_ascending_users_and_repeats_itself(sampler: Any) -> None:
+    for seed in range(20):
+        cohort = sampler.draw(12, np.random.default_rng(seed))
+        assert np.array_equal(cohort, sampler.draw(12, np.random.default_rng(seed)))
+        assert (np.diff(cohort) > 0).all()
+        assert set(cohort.tolist()) <= set(range(12))
+    assert 0 < sampler.expected_size(12) <= 12
+    assert len(str(sampler).splitlines()) == 1
+
+
+@pytest.mark.parametrize("trainer", parts("local"), ids=repr)
+def test_a_local_trainer_repeats_itself_and_touches_neither_data_nor_itself(
+    trainer: SGD | FullGradient,
+) -> None:
+    federation = tiny_federation()
+    before = federation.examples.x.clone()  # type: ignore[union-attr]
+    results = []
+    for _ in range(2):
+        model = FlatModule(tiny_model())
+        trainer.at_round(3, (0.5,)).train(model, federation.user(2), np.random.default_rng(0))
+        results.append(model.parameters.clone())
+    assert torch.equal(results[0], results[1])
+    assert not torch.equal(results[0], FlatModule(tiny_model()).parameters)
+    assert torch.equal(before, federation.examples.x)  # type: ignore[arg-type]
+    assert type(trainer.at_round(0, ())) is type(trainer)
+
+
+@pytest.mark.parametrize("trainer", parts("local"), ids=repr)
+def test_a_local_trainer_works_on_one_example(trainer: SGD | FullGradient) -> None:
+    model = FlatModule(tiny_model())
+    trainer.train(model, tiny_federation(per_user=1).user(0), np.random.default_rng(0))
+    assert bool(torch.isfinite(model.parameters).all())
+
+
+NORMS: dict[str, list[Bounds]] = {
+    "empty cohort": [],
+    "one user": [(0.3,)],
+    "all zero": [(0.0,)] * 10,
+    "one huge": [(0.1,)] * 9 + [(1e30,)],
+    "beyond any number": [(math.inf,)] * 3,
+}
+
+
+@pytest.mark.parametrize("policy", parts("policy"), ids=repr)
+@pytest.mark.parametrize("norms", NORMS.values(), ids=NORMS.keys())
+def test_a_policy_keeps_its_bound_positive_for_a_thousand_rounds(
+    policy: Any, norms: list[tuple[float, ...]]
+) -> None:
+    state = policy.init()
+    rng = np.random.default_rng(0)
+    for _ in range(1000):
+        bounds = policy.bound(state, norms if policy.reads_norms else None)
+        assert all(bound > 0 and not math.isnan(bound) for bound in bounds)
+        if not policy.unproven:
+            assert all(math.isfinite(bound) for bound in bounds)
+        state = policy.move(state, bounds, norms, rng)
+        assert all(isinstance(value, float) for value in state)
+
+
+@pytest.mark.parametrize("aggregator", parts("aggregator"), ids=repr)
+def test_an_aggregator_takes_any_cohort_and_leaves_the_rows_alone(aggregator: Any) -> None:
+    parameters = torch.zeros(4)
+    for rows in ([], [torch.ones(4)], [torch.zeros(4)] * 3, [torch.full((4,), 1e30), torch.ones(4)]):
+        copies = [row.clone() for row in rows]
+        results = []
+        for _ in range(2):
+            total = aggregator.init(parameters)
+            for row in rows:
+                total = aggregator.add(total, row, 5)
+            results.append(aggregator.finish(total))
+        assert torch.equal(results[0], results[1])
+        assert results[0].shape == parameters.shape
+        assert bool(torch.isfinite(results[0]).all())
+        assert all(torch.equal(a, b) for a, b in zip(rows, copies, strict=True))
+
+
+@pytest.mark.parametrize("aggregator", parts("aggregator"), ids=repr)
+@pytest.mark.parametrize("adjacency", ["add/remove", "replace-one", "local"])
+def test_a_sensitivity_grows_with_the_bound_or_is_none(aggregator: Any, adjacency: Any) -> None:
+    one, two = (aggregator.sensitivity(bound, adjacency) for bound in (1.0, 2.0))
+    if one is None:
+        assert two is None
+    else:
+        assert two == pytest.approx(2 * one)
+        assert 0 < one < math.inf
+
+
+@pytest.mark.parametrize("noise", parts("noise"), ids=repr)
+def test_noise_has_the_shape_of_the_mean(noise: Any) -> None:
+    drawn = noise.draw(torch.ones(7, dtype=torch.float64), 0.1, np.random.default_rng(0))
+    assert drawn.shape == (7,)
+    assert drawn.dtype == torch.float64
+
+
+def test_every_preset_has_an_example_here() -> None:
+    assert PRESET_EXAMPLES.keys() == PRESETS.keys()
+
+
+@pytest.mark.parametrize("name", PRESET_EXAMPLES)
+def test_a_preset_trains_repeats_itself_and_says_what_it_guarantees(name: str) -> None:
+    algorithm = PRESET_EXAMPLES[name]
+    assert algorithm.name == name
+    federation, model = tiny_federation(), tiny_model()
+    ends = [list(fedward.train(algorithm, model, federation, rounds=3, seed=1))[-1][0] for _ in range(2)]
+    assert torch.equal(ends[0].parameters, ends[1].parameters)
+    assert bool(torch.isfinite(ends[0].parameters).all())
+    guarantee = ends[0].ledger.guarantee(1e-3, "rdp")
+    assert guarantee == algorithm.guarantee(12, 3, 1e-3, "rdp")
+    assert guarantee.private == (not algorithm.unproven)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_scores_every_class(name: str) -> None:
+    shape = (1, 28, 28) if name.startswith("mnist") else (1, 8, 8)
+    model = build(name, input_shape=shape, num_classes=7, seed=1)
+    assert model(torch.zeros(3, *shape)).shape == (3, 7)

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from fedward.experiment.config import parse, read
+from fedward.experiment.runner import prepare
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_script_with_own_data_runs_and_learns(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(ROOT / "examples" / "own_data.py"))
+    out = capsys.readouterr().out
+    assert float(out.split("accuracy ")[1].split("%")[0]) > 90
+    assert "user level, add/remove" in out
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "examples").glob("*.toml")), ids=lambda file: file.name)
+def test_every_example_file_is_valid_and_fits_together(file: Path) -> None:
+    prepare(read(file))
+
+
+def test_the_file_in_the_documentation_is_valid() -> None:
+    page = (ROOT / "docs" / "experiment-files.md").read_text(encoding="utf8")
+    prepare(parse(page.split("```toml\n")[1].split("```")[0]))
+
+
+def test_the_python_in_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf8")
+    exec(compile(page.split("```python\n")[1].split("```")[0], "README.md", "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 5
+    assert lines[-1].startswith("5 (ε = ")
