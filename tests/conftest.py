@@ -8,10 +8,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pooch
 import pytest
 from filelock import FileLock
+
+# No test may fail because the machine was slow, and none by chance from one run to the next.
+hypothesis.settings.register_profile(
+    "fedward",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("fedward")
 
 SHARED_DATA = Path(__file__).parents[1].parent / "shared" / "data"
 

@@ -15,7 +15,7 @@ from fedward.clipping import FixedBound
 from fedward.core.examples import Examples
 from fedward.core.parameters import ParameterSpec
 from fedward.core.round import finish_round, plan_round
-from fedward.core.types import Bounds, Row, ServerState
+from fedward.core.types import Bounds, PolicyState, Row, ServerState
 from fedward.core.validate import InvalidValue
 from fedward.presets import fedavg
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
@@ -181,15 +181,15 @@ def test_system_entropy_noise_has_the_declared_deviation() -> None:
 class HalvingBound(FixedBound):
     """Moves after every round, so that a round that uses the new bound too early is found out."""
 
-    def init(self) -> tuple[float, ...]:
-        return (self.clip_bound,)
+    def init(self) -> PolicyState:
+        return (0.7,)
 
-    def bound(self, policy: tuple[float, ...], norms: list[Bounds] | None) -> Bounds:
+    def bound(self, policy: PolicyState, round: int, norms: list[Bounds] | None) -> Bounds:
         return policy
 
     def move(
-        self, policy: tuple[float, ...], bounds: Bounds, norms: list[Bounds], rng: np.random.Generator
-    ) -> tuple[float, ...]:
+        self, policy: PolicyState, round: int, bounds: Bounds, norms: list[Bounds], rng: np.random.Generator
+    ) -> PolicyState:
         return (policy[0] / 2,)
 
 
@@ -205,15 +205,10 @@ def test_the_bound_moves_after_the_noise_of_the_round_was_drawn() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class LargestNorm(FixedBound):
-    @property
-    def reads_norms(self) -> bool:
-        return True
+    reads_norms = True
+    unproven = "the bound is a private norm"
 
-    @property
-    def unproven(self) -> str:
-        return "the bound is a private norm"
-
-    def bound(self, policy: tuple[float, ...], norms: list[Bounds] | None) -> Bounds:
+    def bound(self, policy: PolicyState, round: int, norms: list[Bounds] | None) -> Bounds:
         assert norms is not None
         return (max(norm[0] for norm in norms),)
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fedward.core.validate import InvalidValue
 from fedward.experiment.config import Experiment, from_content, parse, read
 from fedward.sampling import FixedSizeSampler, PoissonSampler
+from support import tiny_model
 
 TEXT = """
 seed = 1
@@ -61,7 +62,7 @@ def changed(**changes: Any) -> dict[str, Any]:
 def test_a_file_becomes_the_parts_it_names() -> None:
     experiment = parse(TEXT)
     federation = experiment.load_data()
-    algorithm = experiment.make_algorithm(federation)
+    algorithm = experiment.make_algorithm(federation, tiny_model(64, 10))
     assert federation.num_users == 20
     assert algorithm.sampler == PoissonSampler(rate=0.5)
     assert algorithm.noise.multiplier == 1
@@ -79,7 +80,7 @@ def test_delta_and_accountant_have_stated_defaults() -> None:
     )
     experiment = from_content(content)
     federation = experiment.load_data()
-    algorithm = experiment.make_algorithm(federation)
+    algorithm = experiment.make_algorithm(federation, tiny_model(64, 10))
     assert algorithm.sampler == FixedSizeSampler(size=5)
     assert experiment.delta_for(federation) == pytest.approx(20**-1.1)
     assert experiment.accountant_for(algorithm) == "rdp"
@@ -108,7 +109,8 @@ def test_delta_and_accountant_have_stated_defaults() -> None:
         ({"algorithm__clip_bound": -1.0}, "algorithm: clip bound must be positive and finite, got -1.0"),
         ({"algorithm__clip_bound": float("nan")}, "clip bound must be positive and finite, got nan"),
         ({"algorithm__clip_bound": float("inf")}, "clip bound must be positive and finite, got inf"),
-        ({"algorithm__clip_bound": None}, "algorithm.clip_bound is missing"),
+        ({"algorithm__clip_bound": None}, "algorithm: give either clip_bound or policy"),
+        ({"algorithm__noise_multiplier": None}, "algorithm.noise_multiplier is missing"),
         ({"algorithm__clip_bound": "big"}, "algorithm.clip_bound must be a number, got 'big'"),
         ({"algorithm__noise_multiplier": 0}, "noise multiplier must be positive and finite, got 0"),
         ({"algorithm__noise_multiplier": float("nan")}, "noise multiplier must be positive"),
@@ -192,3 +194,30 @@ def test_no_content_gives_anything_but_an_experiment_or_a_clear_error(place: str
     # Whatever else is raised fails the test.
     with contextlib.suppress(InvalidValue):
         assert isinstance(from_content(content), Experiment)
+
+
+def test_a_policy_in_a_file_learns_the_cohort_from_the_sampler() -> None:
+    content = changed(algorithm__clip_bound=None)
+    content["algorithm"]["policy"] = {"name": "quantile", "initial": 0.1, "quantile": 0.5, "bit_noise": 2.0}
+    experiment = from_content(content)
+    algorithm = experiment.make_algorithm(experiment.load_data(), tiny_model(64, 10))
+    assert algorithm.policy.expected_cohort == 10  # type: ignore[attr-defined]
+    content["algorithm"]["policy"]["expected_cohort"] = 3.0
+    with pytest.raises(InvalidValue, match="unknown key 'expected_cohort'"):
+        from_content(content)
+
+
+def test_per_layer_clipping_in_a_file_learns_the_layers_from_the_model() -> None:
+    content = changed(algorithm__clip="per-layer", algorithm__clip_bound=[0.3, 0.4])
+    experiment = from_content(content)
+    algorithm = experiment.make_algorithm(experiment.load_data(), tiny_model(64, 10))
+    assert algorithm.norm.groups == 2
+    assert algorithm.policy.clip_bound == (0.3, 0.4)  # type: ignore[attr-defined]
+
+
+def test_projected_sgd_in_a_file_is_a_table_in_a_table() -> None:
+    content = changed()
+    content["algorithm"]["local"] = {"name": "projected_sgd", "sgd": CONTENT["algorithm"]["local"]}
+    experiment = from_content(content)
+    algorithm = experiment.make_algorithm(experiment.load_data(), tiny_model(64, 10))
+    assert algorithm.local.sgd.batch_size == 10  # type: ignore[attr-defined]

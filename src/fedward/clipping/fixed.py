@@ -7,62 +7,70 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedward.core.types import Bounds
-from fedward.core.validate import positive
+from fedward.core.types import Bounds, PolicyState
+from fedward.core.validate import InvalidValue, positive
 
 
 @dataclass(frozen=True, kw_only=True)
 class FixedBound:
     """The same bound S in every round. It looks at nothing private and costs nothing.
 
-    >>> FixedBound(clip_bound=0.7).bound((), None)
+    Args:
+      clip_bound: S; with per-layer clipping one for all layers, or one for each.
+
+    >>> FixedBound(clip_bound=0.7).bound((), 0, None)
     (0.7,)
     """
 
-    clip_bound: float
+    clip_bound: float | tuple[float, ...]
+
+    reads_norms = False
+    per_group = True
+    unproven = ""
 
     def __post_init__(self) -> None:
-        positive("clip bound", self.clip_bound)
+        if self.clip_bound == ():
+            raise InvalidValue("clip bound must be given for at least one layer, got ()")
+        for bound in self._bounds:
+            positive("clip bound", bound)
 
-    @property
-    def reads_norms(self) -> bool:
-        return False
-
-    @property
-    def unproven(self) -> str:
-        return ""
-
-    def init(self) -> tuple[float, ...]:
+    def looks(self, round: int) -> tuple[float, ...]:
         return ()
 
-    def bound(self, policy: tuple[float, ...], norms: list[Bounds] | None) -> Bounds:
-        return (self.clip_bound,)
+    def init(self) -> PolicyState:
+        return ()
+
+    def bound(self, policy: PolicyState, round: int, norms: list[Bounds] | None) -> Bounds:
+        return self._bounds
 
     def move(
-        self, policy: tuple[float, ...], bounds: Bounds, norms: list[Bounds], rng: np.random.Generator
-    ) -> tuple[float, ...]:
+        self, policy: PolicyState, round: int, bounds: Bounds, norms: list[Bounds], rng: np.random.Generator
+    ) -> PolicyState:
         return policy
+
+    @property
+    def _bounds(self) -> Bounds:
+        return self.clip_bound if isinstance(self.clip_bound, tuple) else (self.clip_bound,)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoClipping:
     """No bound. Nothing limits what one user can do, so no noise and no ε go with it."""
 
-    @property
-    def reads_norms(self) -> bool:
-        return False
+    reads_norms = False
+    per_group = True
+    unproven = "updates are not clipped"
 
-    @property
-    def unproven(self) -> str:
-        return "updates are not clipped"
-
-    def init(self) -> tuple[float, ...]:
+    def looks(self, round: int) -> tuple[float, ...]:
         return ()
 
-    def bound(self, policy: tuple[float, ...], norms: list[Bounds] | None) -> Bounds:
+    def init(self) -> PolicyState:
+        return ()
+
+    def bound(self, policy: PolicyState, round: int, norms: list[Bounds] | None) -> Bounds:
         return (math.inf,)
 
     def move(
-        self, policy: tuple[float, ...], bounds: Bounds, norms: list[Bounds], rng: np.random.Generator
-    ) -> tuple[float, ...]:
+        self, policy: PolicyState, round: int, bounds: Bounds, norms: list[Bounds], rng: np.random.Generator
+    ) -> PolicyState:
         return policy

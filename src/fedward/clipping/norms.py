@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from fedward.core.types import Bounds
+from fedward.core.validate import InvalidValue, whole
 
 # Rounding may lift a scaled row above its bound by a few parts in 2^24 (float32); this pays for it.
 _MARGIN = 1.0 - 2.0**-20
@@ -30,11 +31,54 @@ class FlatNorm:
     tensor([0.6000, 0.8000])
     """
 
+    groups = 1
+
     def measure(self, update: Tensor) -> Bounds:
         return (l2_norm(update),)
 
     def clip(self, update: Tensor, norms: Bounds, bounds: Bounds) -> Tensor:
         return clip_to(update, norms[0], bounds[0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerLayerNorm:
+    """One L2 norm for each layer; a layer's weight and bias are clipped together.
+
+        clip(Δ, S)_l = Δ_l · min(1, S_l / ‖Δ_l‖₂)
+
+    Guarantee: the norm of layer l is at most S_l, so that of the whole update is at most sqrt(Σ_l S_l²),
+    which is what noise is scaled by. With one S for all L layers that is S·√L, not S.
+
+    Args:
+      sizes: how many parameters each layer has, in order: ``ParameterSpec.of(model).layer_sizes()``.
+
+    >>> norm, update = PerLayerNorm(sizes=(2, 1)), torch.tensor([3.0, 4.0, 0.5])
+    >>> norm.measure(update)
+    (5.0, 0.5)
+    >>> norm.clip(update, (5.0, 0.5), (1.0, 1.0))
+    tensor([0.6000, 0.8000, 0.5000])
+
+    McMahan et al. 2018.
+    """
+
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.sizes:
+            raise InvalidValue("per-layer clipping needs at least one layer, got none")
+        for size in self.sizes:
+            whole("size of a layer", size)
+
+    @property
+    def groups(self) -> int:
+        return len(self.sizes)
+
+    def measure(self, update: Tensor) -> Bounds:
+        return tuple(l2_norm(layer) for layer in torch.split(update, list(self.sizes)))
+
+    def clip(self, update: Tensor, norms: Bounds, bounds: Bounds) -> Tensor:
+        layers = zip(torch.split(update, list(self.sizes)), norms, bounds, strict=True)
+        return torch.cat([clip_to(layer, norm, bound) for layer, norm, bound in layers])
 
 
 def l2_norm(vector: Tensor) -> float:

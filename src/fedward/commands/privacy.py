@@ -16,7 +16,7 @@ from fedward.core.types import Sampler
 from fedward.core.validate import InvalidValue, one_of, positive, whole
 from fedward.local import FullGradient
 from fedward.presets import user_dp_fedavg
-from fedward.privacy import ACCOUNTANTS, ledger_file, noise_for, rounds_for
+from fedward.privacy import ACCOUNTANTS, Guarantee, ledger_file, noise_for, rounds_for
 from fedward.report import terminal
 from fedward.sampling import FixedSizeSampler, PoissonSampler
 
@@ -46,7 +46,7 @@ def epsilon(
     z = positive("noise multiplier", given("--noise-multiplier", noise_multiplier))
     rounds = whole("steps", given("--steps", steps))
     one_of("accountant", accountant, ACCOUNTANTS)
-    guarantee = _algorithm(sampler, num_users, z).guarantee(num_users, rounds, delta, accountant)
+    guarantee = _guarantee(sampler, num_users, z, rounds, delta, accountant)
     answer(as_json, guarantee.to_json(), str(guarantee))
 
 
@@ -68,7 +68,7 @@ def calibrate(
         raise InvalidValue("give either --steps, to get the noise, or --noise-multiplier, to get the steps")
 
     def event(z: float) -> DpEvent:
-        return _algorithm(sampler, num_users, z).round_event(num_users)
+        return _algorithm(sampler, num_users, z).round_event(num_users, 0)
 
     if noise_multiplier is None:
         rounds = whole("steps", given("--steps", steps))
@@ -78,7 +78,7 @@ def calibrate(
         z = positive("noise multiplier", noise_multiplier)
         rounds = rounds_for(epsilon, delta, event(z), accountant, sampler.adjacency)
         wanted = f"{rounds} steps with noise multiplier {z:g}"
-    guarantee = _algorithm(sampler, num_users, z).guarantee(num_users, rounds, delta, accountant)
+    guarantee = _guarantee(sampler, num_users, z, rounds, delta, accountant)
     content = guarantee.to_json() | {"noise_multiplier": z, "steps": rounds, "target_epsilon": epsilon}
     answer(as_json, content, f"{wanted}\n{guarantee}")
 
@@ -114,6 +114,14 @@ def _sampler(sampling_rate: float | None, cohort_size: int | None, users: int | 
     sampler = FixedSizeSampler(size=given("--cohort-size", cohort_size))
     sampler.check(num_users)
     return sampler, num_users
+
+
+def _guarantee(
+    sampler: Sampler, num_users: int, noise_multiplier: float, rounds: int, delta: float, accountant: str
+) -> Guarantee:
+    algorithm = _algorithm(sampler, num_users, noise_multiplier)
+    event = algorithm.round_event(num_users, 0)
+    return algorithm.new_ledger().charged(event, rounds).guarantee(delta, accountant)
 
 
 def _algorithm(sampler: Sampler, num_users: int, noise_multiplier: float) -> Algorithm:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
-from dp_accounting import DpEvent, GaussianDpEvent, NonPrivateDpEvent
+from dp_accounting import ComposedDpEvent, DpEvent, GaussianDpEvent, NonPrivateDpEvent
 from torch import Tensor
 
 from fedward.core.types import (
@@ -47,11 +48,15 @@ class Algorithm:
     server: ServerOptimizer
 
     def __post_init__(self) -> None:
-        if self.noise.multiplier > 0 and self.aggregator.sensitivity(1.0, "add/remove") is None:
-            raise InvalidValue(
-                f"noise needs an aggregator with a sensitivity to scale it by, got {self.aggregator}"
-            )
-        if self.noise.multiplier > 0 and not math.isfinite(self._bound(self.policy.init())):
+        if self.norm.groups > 1 and not self.policy.per_group:
+            raise InvalidValue(f"per-layer clipping needs a policy for several bounds, got {self.policy}")
+        if self.noise.multiplier == 0:
+            return
+        if self.aggregator.sensitivity(1.0, "add/remove") is None:
+            raise InvalidValue(f"noise needs an aggregator with a sensitivity, got {self.aggregator}")
+        # A policy that reads the round's norms has a bound once it has seen some.
+        first = () if self.policy.reads_norms else self.policy.bound(self.policy.init(), 0, None)
+        if not math.isfinite(total_bound(first)):
             raise InvalidValue("noise needs clipped updates, got a policy without a bound")
 
     @property
@@ -61,24 +66,34 @@ class Algorithm:
             return "no noise is added"
         return self.policy.unproven
 
-    @property
-    def event(self) -> GaussianDpEvent | NonPrivateDpEvent:
-        """What one round does to the users that were sampled."""
+    def round_event(self, num_users: int, round: int) -> DpEvent:
+        """What one round does to all users: the event of the cohort, amplified by its sampling.
+
+        Where the clip policy looks at private norms the event is composed of the model's noise, first, and
+        the looks; accountants fold them into one Gaussian.
+        """
         if self.unproven:
             return NonPrivateDpEvent()
-        # The ratio of sensitivities is exactly 1 or 1/2: the event keeps the multiplier to the last bit.
-        return GaussianDpEvent(
-            self.noise.multiplier
-            * (self._sensitivity("add/remove") / self._sensitivity(self.sampler.adjacency))
-        )
-
-    def round_event(self, num_users: int) -> DpEvent:
-        """What one round does to all users: the event of the cohort, amplified by its sampling."""
-        return self.event if self.unproven else self.sampler.amplify(self.event, num_users)
+        # The ratio of sensitivities is exactly 1 or 1/2: the event keeps a multiplier to the last bit.
+        ratio = self._sensitivity("add/remove") / self._sensitivity(self.sampler.adjacency)
+        shares = [GaussianDpEvent(z * ratio) for z in (self.noise.multiplier, *self.policy.looks(round))]
+        return self.sampler.amplify(shares[0] if len(shares) == 1 else ComposedDpEvent(shares), num_users)
 
     def guarantee(self, num_users: int, rounds: int, delta: float, accountant: str) -> Guarantee:
         """What so many rounds spend; known before any of them."""
-        return self._new_ledger().charged(self.round_event(num_users), rounds).guarantee(delta, accountant)
+        return self.planned_ledger(num_users, rounds).guarantee(delta, accountant)
+
+    def planned_ledger(self, num_users: int, rounds: int) -> Ledger:
+        """The ledger after so many rounds; which of them look at norms is known beforehand."""
+        ledger = self.new_ledger()
+        for event, same in itertools.groupby(self.round_event(num_users, t) for t in range(rounds)):
+            ledger = ledger.charged(event, sum(1 for _ in same))
+        return ledger
+
+    def bounds(self, state: ServerState, norms: list[Bounds] | None) -> Bounds:
+        """The round's bound for each group of the norm."""
+        bounds = self.policy.bound(state.policy, state.round, norms)
+        return bounds * self.norm.groups if len(bounds) == 1 else bounds
 
     def noise_std(self, bound: float) -> float:
         """Standard deviation of the noise on the aggregate of rows of norm at most ``bound``."""
@@ -95,10 +110,11 @@ class Algorithm:
             parameters=parameters,
             server=self.server.init(parameters),
             policy=self.policy.init(),
-            ledger=self._new_ledger(),
+            ledger=self.new_ledger(),
         )
 
-    def _new_ledger(self) -> Ledger:
+    def new_ledger(self) -> Ledger:
+        """An empty ledger about this algorithm."""
         return Ledger(
             unit="user",
             adjacency=self.sampler.adjacency,
@@ -112,10 +128,6 @@ class Algorithm:
         sensitivity = self.aggregator.sensitivity(1.0, adjacency)
         assert sensitivity is not None  # checked when the algorithm was made
         return sensitivity
-
-    def _bound(self, policy: tuple[float, ...]) -> float:
-        # A policy that reads the round's norms has a bound once it has seen some.
-        return 1.0 if self.policy.reads_norms else total_bound(self.policy.bound(policy, None))
 
 
 def total_bound(bounds: Bounds) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -58,6 +59,16 @@ class ParameterSpec:
         for name, shape in zip(self.names, self.shapes, strict=True):
             yield name, slice(start, start + _count(shape))
             start += _count(shape)
+
+    def layer_sizes(self) -> tuple[int, ...]:
+        """How many parameters each layer has; a layer's weight and bias count as one.
+
+        >>> ParameterSpec.of(nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2))).layer_sizes()
+        (8, 6)
+        """
+        named = zip(self.names, self.shapes, strict=True)
+        layers = itertools.groupby(named, key=lambda parameter: parameter[0].rpartition(".")[0])
+        return tuple(sum(_count(shape) for _, shape in parameters) for _, parameters in layers)
 
     def views(self, vector: Tensor) -> dict[str, Tensor]:
         """The flat vector as named tensors that share its memory."""

@@ -32,7 +32,7 @@ def plan_round(
     cohort = algorithm.sampler.draw(federation.num_users, rng)
 
     # A policy that reads this round's norms has no bound yet for a trainer to use.
-    bounds = () if algorithm.policy.reads_norms else algorithm.policy.bound(state.policy, None)
+    bounds = () if algorithm.policy.reads_norms else algorithm.bounds(state, None)
     trainer = algorithm.local.at_round(t, bounds)
 
     sizes = federation.sizes
@@ -51,7 +51,7 @@ def plan_round(
             if poisoned is not None:
                 job = replace(job, version=poisoned[0], examples=poisoned[1])
         jobs.append(job)
-    event = algorithm.round_event(federation.num_users)
+    event = algorithm.round_event(federation.num_users, t)
     return Plan(round=t, cohort=cohort, jobs=tuple(jobs), event=event, adversary=adversary)
 
 
@@ -66,10 +66,10 @@ def finish_round(
     )
     if algorithm.policy.reads_norms:
         held = list(measured)
-        bounds = algorithm.policy.bound(state.policy, [norms for _, norms in held])
+        bounds = algorithm.bounds(state, [norms for _, norms in held])
         measured = iter(held)
     else:
-        bounds = algorithm.policy.bound(state.policy, None)
+        bounds = algorithm.bounds(state, None)
 
     total = algorithm.aggregator.init(state.parameters)
     norms: list[Bounds] = []
@@ -88,7 +88,7 @@ def finish_round(
 
     # Only now may the bound move: the noise above had to be scaled by the bound the rows were clipped to.
     look = private_stream(source, seed, "look", replica=replica, round=t)
-    policy = algorithm.policy.move(state.policy, bounds, norms, look)
+    policy = algorithm.policy.move(state.policy, t, bounds, norms, look)
 
     telemetry = None
     if source == "seeded":

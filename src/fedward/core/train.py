@@ -57,7 +57,7 @@ def train(
             f"state must hold {spec.size} parameters for this model, got {state.parameters.numel()}"
         )
     if budget is not None:
-        budget.check_first_round(algorithm.round_event(federation.num_users), algorithm.sampler.adjacency)
+        budget.check_first_round(algorithm.round_event(federation.num_users, 0), algorithm.sampler.adjacency)
     return _rounds(algorithm, state, federation, backend, rounds, seed, adversary, budget, journal)
 
 

@@ -19,6 +19,9 @@ from fedward.privacy.ledger import Ledger
 Bounds = tuple[float, ...]
 """The clip bound of each group of coordinates; flat clipping has one group."""
 
+PolicyState = tuple[float, ...]
+"""What a clip policy carries from round to round."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ServerState:
@@ -28,7 +31,7 @@ class ServerState:
     round: int
     parameters: Tensor
     server: tuple[Tensor, ...]
-    policy: tuple[float, ...]
+    policy: PolicyState
     ledger: Ledger
 
 
@@ -119,6 +122,9 @@ class LocalTrainer(Protocol):
 class Norm(Protocol):
     """Which groups of coordinates are clipped apart."""
 
+    @property
+    def groups(self) -> int: ...
+
     def measure(self, update: Tensor) -> Bounds:
         """The L2 norm of each group of a finite update."""
 
@@ -127,25 +133,40 @@ class Norm(Protocol):
 
 
 class ClipPolicy(Protocol):
-    """Which bound a round has, and how it moves."""
+    """Which bound a round has, and how it moves.
+
+    It gives one bound for each group of the norm, or one for all of them. A policy that looks at private
+    norms pays for it: ``looks`` says how often and with how much noise.
+    """
 
     @property
     def reads_norms(self) -> bool:
         """Whether ``bound`` needs the norms of the same round, so that all rows must be in first."""
 
     @property
+    def per_group(self) -> bool:
+        """Whether it can be used with a norm that has several groups."""
+
+    @property
     def unproven(self) -> str:
         """Why no ε covers this policy; empty if one does."""
 
-    def init(self) -> tuple[float, ...]:
+    def looks(self, round: int) -> tuple[float, ...]:
+        """Noise multipliers of the looks that it takes in a round, each relative to the look's own
+        sensitivity to one user added or removed. One user replaced moves a look twice as far at most."""
+
+    def init(self) -> PolicyState:
         """The policy's state before round 0."""
 
-    def bound(self, policy: tuple[float, ...], norms: list[Bounds] | None) -> Bounds: ...
+    def bound(self, policy: PolicyState, round: int, norms: list[Bounds] | None) -> Bounds: ...
 
     def move(
-        self, policy: tuple[float, ...], bounds: Bounds, norms: list[Bounds], rng: np.random.Generator
-    ) -> tuple[float, ...]:
-        """The policy's state after a round whose noise has been drawn."""
+        self, policy: PolicyState, round: int, bounds: Bounds, norms: list[Bounds], rng: np.random.Generator
+    ) -> PolicyState:
+        """The policy's state after a round whose noise has been drawn.
+
+        ``bounds`` is one for each group; ``norms`` are those of the rows before they were clipped.
+        """
 
 
 class Aggregator(Protocol):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import ValidationError, field_validator
+from torch import nn
 
 from fedward.core.algorithm import Algorithm
 from fedward.core.federation import Federation
+from fedward.core.parameters import ParameterSpec
+from fedward.core.types import Sampler
 from fedward.core.validate import InvalidValue, one_of, open_unit, positive, whole
 from fedward.datasets import DATASETS
 from fedward.experiment.errors import describe
@@ -25,7 +27,12 @@ _MANY_USERS = 10**9
 
 _DATA = OneOf(registry=DATASETS, supplied=("seed",))
 _MODEL = OneOf(registry=MODELS, supplied=("input_shape", "num_classes"))
-_ALGORITHM = OneOf(registry=PRESETS, tag="preset", supplied=("num_users",), trial={"num_users": _MANY_USERS})
+_ALGORITHM = OneOf(
+    registry=PRESETS,
+    tag="preset",
+    supplied=("num_users", "layers"),
+    trial={"num_users": _MANY_USERS, "layers": (1,), "expected_cohort": 1.0},
+)
 
 
 class PrivacySection(Section):
@@ -90,8 +97,14 @@ class Experiment(Section):
         federation: Federation = section.build(seed=self.seed)
         return federation
 
-    def make_algorithm(self, federation: Federation) -> Algorithm:
-        algorithm: Algorithm = self.algorithm.build(num_users=federation.num_users)
+    def make_algorithm(self, federation: Federation, model: nn.Module) -> Algorithm:
+        sampler: Sampler = self.algorithm.sampler.build()  # type: ignore[attr-defined]
+        sampler.check(federation.num_users)
+        algorithm: Algorithm = self.algorithm.build(
+            num_users=federation.num_users,
+            layers=ParameterSpec.of(model).layer_sizes(),
+            expected_cohort=sampler.expected_size(federation.num_users),
+        )
         return algorithm
 
     def delta_for(self, federation: Federation) -> float:
@@ -126,8 +139,7 @@ def parse(text: str, source: str = "experiment") -> Experiment:
 def from_content(content: dict[str, Any], source: str = "experiment") -> Experiment:
     """Checks the content of an experiment file as a whole."""
     try:
-        # Through JSON, so that strict types still let a list stand for a tuple.
-        return Experiment.model_validate_json(json.dumps(content, default=str))
+        return Experiment.model_validate(content)
     except ValidationError as error:
         lines = "\n".join(f"  {line}" for line in describe(error, content))
         raise InvalidValue(f"{source} is not a valid experiment:\n{lines}") from None

@@ -46,7 +46,7 @@ def _key(location: tuple[int | str, ...], content: dict[str, Any], missing: bool
     here: Any = content
     for position, step in enumerate(location):
         last = position == len(location) - 1
-        inside = step in here if isinstance(here, dict) else isinstance(here, list)
+        inside = step in here if isinstance(here, dict) else isinstance(step, int)
         if inside:
             here = here[step]
         elif not (missing and last):

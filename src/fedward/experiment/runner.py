@@ -27,6 +27,7 @@ from fedward.experiment.config import Experiment
 from fedward.experiment.digest import data_digest
 from fedward.experiment.store import RunDirectory
 from fedward.privacy import Guarantee
+from fedward.privacy.shares import shares
 from fedward.version import __version__
 
 
@@ -69,7 +70,7 @@ def prepare(experiment: Experiment, data_dir: Path | None = None) -> Setup:
         num_classes=federation.num_classes,
         seed=experiment.seed,
     )
-    algorithm = experiment.make_algorithm(federation)
+    algorithm = experiment.make_algorithm(federation, model)
     check_setup(algorithm, model, federation)
     setup = Setup(
         experiment=experiment,
@@ -83,7 +84,7 @@ def prepare(experiment: Experiment, data_dir: Path | None = None) -> Setup:
     _ = setup.planned
     budget = experiment.make_budget(algorithm, federation)
     if budget is not None:
-        budget.check_first_round(algorithm.round_event(federation.num_users), algorithm.sampler.adjacency)
+        budget.check_first_round(algorithm.round_event(federation.num_users, 0), algorithm.sampler.adjacency)
     return setup
 
 
@@ -142,6 +143,11 @@ def _finish(setup: Setup, backend: InProcess, directory: RunDirectory, state: Se
         "guarantee": guarantee.to_json(),
         "statement": str(guarantee),
     }
+    parts = shares(ledger, setup.delta, setup.accountant)
+    if parts is not None:
+        result["shares"] = {"model": parts.model.epsilon, "looks": parts.looks.epsilon}
+        if setup.accountant == "moments":
+            result["shares"]["papers"] = parts.as_the_papers_add
     if setup.federation.test is not None:
         metrics = backend.evaluate(state.parameters, setup.federation.test)
         result |= {"accuracy": metrics.accuracy, "loss": metrics.loss, "test_examples": metrics.examples}

@@ -28,19 +28,11 @@ from pydantic_core import CoreSchema
 from fedward.clipping import CLIP_POLICIES
 from fedward.core.types import ClipPolicy, LocalTrainer, Sampler, ServerOptimizer
 from fedward.core.validate import InvalidValue, nearest, one_of
-from fedward.local import LOCAL_TRAINERS
+from fedward.local import LOCAL_TRAINERS, SGD
 from fedward.sampling import SAMPLERS
 from fedward.server import SERVERS
 
 Registry = Mapping[str, Callable[..., Any]]
-
-# Arguments of these types are tables of their own.
-SLOTS: dict[Any, Registry] = {
-    Sampler: SAMPLERS,
-    LocalTrainer: LOCAL_TRAINERS,
-    ServerOptimizer: SERVERS,
-    ClipPolicy: CLIP_POLICIES,
-}
 
 
 class Section(BaseModel):
@@ -57,6 +49,8 @@ class Section(BaseModel):
                 allowed = list(cls.model_fields)
                 hints = ", ".join(f"{key!r}{nearest(key, allowed)}" for key in unknown)
                 raise InvalidValue(f"unknown key {hints} (allowed: {', '.join(allowed)})")
+            # TOML has lists only; parts are values and take tuples.
+            return {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
         return content
 
 
@@ -77,7 +71,7 @@ class PartSection(Section):
         """Makes the part; ``supplied`` are the arguments that the file does not hold."""
         arguments = {name: getattr(self, name) for name in type(self).model_fields if name != self.tag}
         built = {
-            name: value.build() if isinstance(value, PartSection) else value
+            name: value.build(**supplied) if isinstance(value, PartSection) else value
             for name, value in arguments.items()
         }
         known = {name: value for name, value in supplied.items() if name in self.supplied}
@@ -110,9 +104,9 @@ class OneOf:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         sections = tuple(_section(name, factory, self) for name, factory in self.registry.items())
         alternatives: Any = reduce(or_, sections)
-        return handler.generate_schema(
-            Annotated[alternatives, Field(discriminator=self.tag), BeforeValidator(self._name_is_known)]
-        )
+        if len(sections) > 1:
+            alternatives = Annotated[alternatives, Field(discriminator=self.tag)]
+        return handler.generate_schema(Annotated[alternatives, BeforeValidator(self._name_is_known)])
 
     def _name_is_known(self, content: Any) -> Any:
         if isinstance(content, dict):
@@ -121,6 +115,17 @@ class OneOf:
                 raise InvalidValue(f"the key {self.tag!r} is missing; it must be one of {allowed}")
             one_of(self.tag, content[self.tag], self.registry)
         return content
+
+
+# Arguments of these types are tables of their own.
+_SLOTS: dict[Any, OneOf] = {
+    Sampler: OneOf(registry=SAMPLERS, trial={}),
+    LocalTrainer: OneOf(registry=LOCAL_TRAINERS, trial={}),
+    SGD: OneOf(registry={"sgd": SGD}, trial={}),
+    ServerOptimizer: OneOf(registry=SERVERS, trial={}),
+    # The declared cohort follows from the sampler and the number of users: nobody has to write it twice.
+    ClipPolicy: OneOf(registry=CLIP_POLICIES, supplied=("expected_cohort",), trial={"expected_cohort": 1.0}),
+}
 
 
 def _section(name: str, factory: Callable[..., Any], slot: OneOf) -> type[PartSection]:
@@ -139,8 +144,8 @@ def _section(name: str, factory: Callable[..., Any], slot: OneOf) -> type[PartSe
 
 def _field_type(hint: Any) -> Any:
     """The type in the file for an argument: a table for a part, the argument's own type otherwise."""
-    if hint in SLOTS:
-        return Annotated[PartSection, OneOf(registry=SLOTS[hint], trial={})]
+    if hint in _SLOTS:
+        return Annotated[PartSection, _SLOTS[hint]]
     if isinstance(hint, types.UnionType):
         return reduce(or_, (_field_type(member) for member in typing.get_args(hint)))
     return hint

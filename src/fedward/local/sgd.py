@@ -67,6 +67,11 @@ class SGD:
         return replace(self, learning_rate=decayed, learning_rate_decay=1.0)
 
     def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> None:
+        for _ in self.walk(model, examples, rng):
+            pass
+
+    def walk(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> Iterator[None]:
+        """Takes one step at a time, so that others can act between them."""
         model.module.train()
         weights, gradient = model.weights, model.gradient
         velocity = torch.zeros_like(weights)
@@ -77,6 +82,7 @@ class SGD:
             gradient.add_(weights, alpha=self.weight_decay)
             velocity.mul_(self.momentum).add_(gradient)
             weights.sub_(velocity, alpha=self.learning_rate)
+            yield
 
     def batches(self, num_examples: int, rng: np.random.Generator) -> Iterator[Tensor]:
         """The examples of each step."""

@@ -74,6 +74,15 @@ def result(console: Console, setup: Setup, result: dict[str, Any], records: Sequ
     if result["stopped_by_budget"]:
         console.print(f"stopped by the budget after {result['rounds']} of {setup.experiment.rounds} rounds")
     console.print(result["statement"], highlight=False, soft_wrap=True)
+    if "shares" in result:
+        looks, model = result["shares"]["looks"], result["shares"]["model"]
+        console.print(
+            f"of which the model's noise alone ε = {model:.4f}, the looks of the clip policy alone ε = {looks:.4f}",
+            highlight=False,
+            soft_wrap=True,
+        )
+        if "papers" in result["shares"]:
+            console.print(result["shares"]["papers"], highlight=False, soft_wrap=True)
 
 
 def ledger(console: Console, spent: Ledger, checks: Sequence[Check]) -> None:

@@ -1,0 +1,59 @@
+"""The raw median of the round's own norms, which no ε covers."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedward.core.types import Bounds, PolicyState
+from fedward.core.validate import positive
+
+# Public limits, so that a median of zero or beyond all numbers gives a bound all the same.
+_LEAST, _MOST = 1e-10, 1e10
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawMedian:
+    """The bound is the median of the norms of the very updates that are clipped to it; layer by layer with
+    per-layer clipping.
+
+        S = median_i ‖Δ_i‖₂
+
+    It guarantees nothing: the bound itself is computed from private norms without noise, and so is the scale
+    of the noise. fedward prints no ε for it. For comparison with the papers only.
+
+    Args:
+      initial: the bound of a round with an empty cohort.
+
+    >>> RawMedian(initial=1.0).bound((), 0, [(0.1,), (0.5,), (7.0,)])
+    (0.5,)
+
+    Geyer, Klein, Nabi 2017; appendix A.3.9 of paper 002.
+    """
+
+    initial: float = 1.0
+
+    reads_norms = True
+    per_group = True
+    unproven = "the clip bound is the raw median of private norms"
+
+    def __post_init__(self) -> None:
+        positive("initial clip bound", self.initial)
+
+    def looks(self, round: int) -> tuple[float, ...]:
+        return ()
+
+    def init(self) -> PolicyState:
+        return ()
+
+    def bound(self, policy: PolicyState, round: int, norms: list[Bounds] | None) -> Bounds:
+        if not norms:
+            return (self.initial,)
+        return tuple(min(max(statistics.median(group), _LEAST), _MOST) for group in zip(*norms, strict=True))
+
+    def move(
+        self, policy: PolicyState, round: int, bounds: Bounds, norms: list[Bounds], rng: np.random.Generator
+    ) -> PolicyState:
+        return policy

@@ -1,0 +1,35 @@
+"""Each published algorithm as a composition of parts, named after its paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fedward.core.algorithm import Algorithm
+from fedward.presets.adaptive_clipping import adaptive_clipping
+from fedward.presets.averaging import fedavg, fedsgd
+from fedward.presets.central_dp import central_dp, clip_norm_decay
+from fedward.presets.norm_bounding import norm_bounding, weak_dp
+from fedward.presets.user_dp_fedavg import user_dp_fedavg
+
+PRESETS: dict[str, Callable[..., Algorithm]] = {
+    "fedavg": fedavg,
+    "fedsgd": fedsgd,
+    "user_dp_fedavg": user_dp_fedavg,
+    "central_dp": central_dp,
+    "clip_norm_decay": clip_norm_decay,
+    "adaptive_clipping": adaptive_clipping,
+    "norm_bounding": norm_bounding,
+    "weak_dp": weak_dp,
+}
+
+__all__ = [
+    "PRESETS",
+    "adaptive_clipping",
+    "central_dp",
+    "clip_norm_decay",
+    "fedavg",
+    "fedsgd",
+    "norm_bounding",
+    "user_dp_fedavg",
+    "weak_dp",
+]

@@ -1,0 +1,41 @@
+"""What all algorithms with central DP have in common: a noisy mean of clipped updates."""
+
+from __future__ import annotations
+
+from fedward.aggregation import Mean
+from fedward.core.algorithm import Algorithm
+from fedward.core.randomness import Source
+from fedward.core.types import ClipPolicy, LocalTrainer, Norm, Sampler, ServerOptimizer
+from fedward.core.validate import whole
+from fedward.noise import GaussianNoise
+from fedward.server import ServerStep
+
+
+def noisy_mean(
+    name: str,
+    num_users: int,
+    sampler: Sampler,
+    local: LocalTrainer,
+    norm: Norm,
+    policy: ClipPolicy,
+    noise_multiplier: float,
+    noise_source: Source,
+    server: ServerOptimizer | None,
+) -> Algorithm:
+    """The mean over the expected cohort of updates clipped by ``norm`` and ``policy``, with noise."""
+    return Algorithm(
+        name=name,
+        sampler=sampler,
+        local=local,
+        norm=norm,
+        policy=policy,
+        aggregator=Mean(expected_cohort=expected_cohort(sampler, num_users)),
+        noise=GaussianNoise(multiplier=noise_multiplier, source=noise_source),
+        server=server or ServerStep(),
+    )
+
+
+def expected_cohort(sampler: Sampler, num_users: int) -> float:
+    """The declared cohort size, of a declared number of users."""
+    sampler.check(whole("number of users", num_users))
+    return sampler.expected_size(num_users)
