@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 
-from fedward.privacy.accountants import NoiseTooSmall, epsilon_of
+from fedward.privacy.accountants import epsilon_of
 from fedward.privacy.events import Adjacency
+from fedward.privacy.pld import NoiseTooSmall
 from fedward.privacy.spending import Mechanisms
 
 Point = tuple[float, float]
