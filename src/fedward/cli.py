@@ -8,6 +8,9 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
+from fedward.commands import certificate
+from fedward.commands.certificate_check import check
+from fedward.commands.plan import plan_command
 from fedward.commands.privacy import calibrate, epsilon, ledger
 from fedward.commands.run import run_command
 from fedward.core.validate import InvalidValue
@@ -23,6 +26,14 @@ app.command("run")(run_command)
 app.command()(epsilon)
 app.command()(calibrate)
 app.command()(ledger)
+app.command("plan")(plan_command)
+
+certificates = typer.Typer(help="How many attackers a private model provably survives.", no_args_is_help=True)
+certificates.command("k")(certificate.k)
+certificates.command("attack-cost")(certificate.attack_cost)
+certificates.command("attackers")(certificate.attackers)
+certificates.command("check")(check)
+app.add_typer(certificates, name="certificate")
 
 
 def _print_version(wanted: bool) -> None:

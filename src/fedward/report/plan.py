@@ -59,6 +59,15 @@ def table(goal: Goal, options: Sequence[Option]) -> Table:
     return result
 
 
+def picture_file(path: Path) -> Path:
+    """Returns a path that a picture can be written to."""
+    if path.suffix not in _TYPES:
+        raise InvalidValue(f"picture must end in {', '.join(_TYPES)}, got {path.name!r}")
+    if not path.parent.is_dir():
+        raise InvalidValue(f"picture must lie in a directory that exists, got {str(path)!r}")
+    return path
+
+
 def picture(goal: Goal, options: Sequence[Option], path: Path) -> None:
     """The least noise that certifies the goal against the sampling rate, one line for each number of rounds.
 
@@ -67,8 +76,7 @@ def picture(goal: Goal, options: Sequence[Option], path: Path) -> None:
     # Slow to import, and only this needs it.
     from matplotlib.figure import Figure
 
-    if path.suffix not in _TYPES:
-        raise InvalidValue(f"picture must end in {', '.join(_TYPES)}, got {path.name!r}")
+    picture_file(path)
     if not options:
         raise InvalidValue("there is nothing to draw: no training on the grid certifies this")
     figure = Figure(figsize=(7.5, 5), layout="constrained")

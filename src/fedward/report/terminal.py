@@ -6,6 +6,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from dp_accounting import (
+    ComposedDpEvent,
+    DpEvent,
+    GaussianDpEvent,
+    PoissonSampledDpEvent,
+    SampledWithoutReplacementDpEvent,
+)
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
@@ -77,7 +84,7 @@ def result(console: Console, setup: Setup, result: dict[str, Any], records: Sequ
     if "shares" in result:
         looks, model = result["shares"]["looks"], result["shares"]["model"]
         console.print(
-            f"of which the model's noise alone ε = {model:.4f}, the looks of the clip policy alone ε = {looks:.4f}",
+            f"of which the model's noise alone ε = {model:.4f}, the policy's looks alone ε = {looks:.4f}",
             highlight=False,
             soft_wrap=True,
         )
@@ -89,15 +96,35 @@ def ledger(console: Console, spent: Ledger, checks: Sequence[Check]) -> None:
     """What a ledger holds and whether its claims hold."""
     table = Table("rounds", "times", "event")
     for entry in spent.entries:
-        table.add_row(
-            f"{entry.first_round + 1} to {entry.first_round + entry.count}",
-            str(entry.count),
-            str(entry.event),
-        )
+        last = entry.first_round + (entry.count if entry.released else 1)
+        rounds = f"{entry.first_round + 1} to {last}" if last > entry.first_round + 1 else str(last)
+        note = "" if entry.released else ", charged but not released"
+        table.add_row(rounds, str(entry.count), in_words(entry.event) + note)
+    if spent.reserved is not None:
+        table.add_row(str(spent.reserved.first_round + 1), "1", in_words(spent.reserved.event) + ", reserved")
     console.print(table)
     for check in checks:
         verdict = "holds" if check.holds else f"does not hold: recomputed ε = {check.recomputed:.6f}"
         console.print(f"{check.claimed}: {verdict}", highlight=False, soft_wrap=True)
+
+
+def in_words(event: DpEvent) -> str:
+    """A round's event for people.
+
+    >>> in_words(PoissonSampledDpEvent(0.2, ComposedDpEvent([GaussianDpEvent(4.0), GaussianDpEvent(3.5)])))
+    'noise multiplier 4, look 3.5, of a Poisson sample q = 0.2'
+    """
+    if isinstance(event, PoissonSampledDpEvent):
+        return f"{in_words(event.event)}, of a Poisson sample q = {event.sampling_probability:g}"
+    if isinstance(event, SampledWithoutReplacementDpEvent):
+        sample = f"{event.sample_size} of {event.source_dataset_size}"
+        return f"{in_words(event.event)} (half of noise over bound), of a fixed-size sample, {sample}"
+    if isinstance(event, ComposedDpEvent):
+        model, *looks = event.events
+        return ", ".join([in_words(model), *(f"look {look.noise_multiplier:g}" for look in looks)])
+    if isinstance(event, GaussianDpEvent):
+        return f"noise multiplier {event.noise_multiplier:g}"
+    return "not private"
 
 
 def thinned(records: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:

@@ -1,0 +1,183 @@
+"""The scores of M replicas on a test set: checked, stored in one file, fingerprinted."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fedward.core.validate import InvalidType, InvalidValue, one_of, whole
+
+Score = Literal["confidence", "vote"]
+
+SCORES: tuple[str, ...] = get_args(Score)
+
+# Confidences that were rounded to half precision still pass; they are scaled to sum to one before use.
+_SUM_TOLERANCE = 1e-3
+# Independent trainings do not agree in so many different confidences to the last bit.
+_SAME = 32
+_ARRAYS = ("scores", "numbers", "seed", "score", "labels")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Replicas:
+    """What M trainings that differ in nothing but their randomness say about n test examples.
+
+    Args:
+      scores: ``[M, n, C]``, in [0, 1] and summing to 1 over the classes; for votes 0 or 1.
+      numbers: the replica number of each, all different: two replicas with one number share every
+        random draw and count as one.
+      seed: the seed that all of them share. It fixes the initial model and local shuffling.
+      score: ``confidence`` or ``vote``.
+      labels: the true classes, if known.
+
+    >>> replicas = Replicas(scores=[[[0.9, 0.1]], [[0.7, 0.3]]], numbers=[0, 1], seed=7)
+    >>> len(replicas), replicas.examples, replicas.classes, replicas.votes().scores.tolist()
+    (2, 1, 2, [[[1, 0]], [[1, 0]]])
+    """
+
+    scores: NDArray[Any]
+    numbers: NDArray[np.int64]
+    seed: int
+    score: Score = "confidence"
+    labels: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        one_of("score", self.score, SCORES)
+        whole("seed", self.seed, at_least=0)
+        object.__setattr__(self, "scores", _scores(self.scores, self.score))
+        object.__setattr__(self, "numbers", _integers("replica numbers", self.numbers, len(self.scores)))
+        if self.labels is not None:
+            object.__setattr__(self, "labels", _integers("labels", self.labels, self.examples))
+            if bool((self.labels >= self.classes).any()):
+                raise InvalidValue(f"labels must be below {self.classes}, got {self.labels.max()}")
+        self._check_independent()
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def examples(self) -> int:
+        return int(self.scores.shape[1])
+
+    @property
+    def classes(self) -> int:
+        return int(self.scores.shape[2])
+
+    def scores_of(self, start: int, stop: int) -> NDArray[np.float64]:
+        """The scores on examples start to stop, scaled to sum to one."""
+        part: NDArray[np.float64] = self.scores[:, start:stop].astype(np.float64)
+        part /= part.sum(axis=2, keepdims=True)
+        return np.minimum(part, 1.0, out=part)
+
+    def votes(self) -> Replicas:
+        """The same replicas, each voting for its most likely class (the first of equals)."""
+        chosen = self.scores.argmax(axis=2)
+        votes = (chosen[:, :, None] == np.arange(self.classes)).astype(np.uint8)
+        return Replicas(scores=votes, numbers=self.numbers, seed=self.seed, score="vote", labels=self.labels)
+
+    def digest(self) -> str:
+        """Changes whenever a score, a replica number, the seed or a label changes."""
+        digest = hashlib.blake2b(digest_size=16)
+        for name, array in self._arrays().items():
+            digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def to_bytes(self) -> bytes:
+        """The content of an npz file. The same replicas give the same bytes."""
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, allow_pickle=False, **self._arrays())
+        return buffer.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Replicas:
+        """The replicas that ``to_bytes`` wrote; anything else is refused."""
+        try:
+            with np.load(io.BytesIO(content), allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+        except (
+            ValueError,
+            OSError,
+            EOFError,
+            KeyError,
+            AttributeError,
+            TypeError,
+            zipfile.BadZipFile,
+        ) as error:
+            raise InvalidValue(f"stored scores must be an npz file: {error}") from error
+        if not set(_ARRAYS[:4]) <= arrays.keys() <= set(_ARRAYS):
+            raise InvalidValue(
+                f"stored scores must hold {', '.join(_ARRAYS)}, got {', '.join(arrays) or 'nothing'}"
+            )
+        return cls(
+            scores=arrays["scores"],
+            numbers=arrays["numbers"],
+            seed=arrays["seed"].tolist(),
+            score=arrays["score"].tolist(),
+            labels=arrays.get("labels"),
+        )
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        arrays = {
+            "scores": self.scores,
+            "numbers": self.numbers,
+            "seed": np.array(self.seed),
+            "score": np.array(self.score),
+        }
+        return arrays if self.labels is None else arrays | {"labels": self.labels}
+
+    def _check_independent(self) -> None:
+        found, counts = np.unique(self.numbers, return_counts=True)
+        if bool((counts > 1).any()):
+            raise InvalidValue(
+                f"replicas must not share a seed, got number {found[counts > 1][0]} {counts.max()} times"
+            )
+        first: dict[bytes, int] = {}
+        for i, row in enumerate(self.scores):
+            other = first.setdefault(hashlib.blake2b(row.tobytes(), digest_size=16).digest(), i)
+            if other != i and len(np.unique(row[(row > 0) & (row < 1)])) >= _SAME:
+                raise InvalidValue(
+                    "replicas must not share their randomness, got the same scores from "
+                    f"{self.numbers[other]} and {self.numbers[i]}"
+                )
+
+
+def _scores(values: ArrayLike, score: Score) -> NDArray[Any]:
+    array: NDArray[Any] = np.ascontiguousarray(values)
+    if array.dtype.kind not in "buif":
+        raise InvalidType(f"scores must be numbers, got an array of {array.dtype}")
+    if array.ndim != 3 or array.shape[1] < 1 or array.shape[2] < 2:
+        raise InvalidValue(f"scores must be [replicas, examples, classes], got shape {array.shape}")
+    if len(array) == 0:
+        raise InvalidValue("number of replicas must be at least 1, got 0")
+    # Not `< 0 or > 1`, which NaN passes.
+    wrong = ~((array >= 0) & (array <= 1))
+    if wrong.any():
+        raise InvalidValue(f"{score}s must lie in [0, 1], got {array[wrong][0]}")
+    if score == "vote" and bool(((array > 0) & (array < 1)).any()):
+        raise InvalidValue(f"votes must be 0 or 1, got {array[(array > 0) & (array < 1)][0]}")
+    sums = array.sum(axis=2, dtype=np.float64)
+    off = np.abs(sums - 1.0) > _SUM_TOLERANCE
+    if off.any():
+        replica, example = np.argwhere(off)[0]
+        raise InvalidValue(
+            f"{score}s must sum to 1, got {sums[replica, example]:.6g} in row {replica}, example {example}"
+        )
+    return array
+
+
+def _integers(name: str, values: ArrayLike, length: int) -> NDArray[np.int64]:
+    array: NDArray[Any] = np.asarray(values)
+    if array.dtype.kind not in "iu":
+        raise InvalidType(f"{name} must be whole numbers, got an array of {array.dtype}")
+    if array.shape != (length,):
+        raise InvalidValue(f"{name} must be {length} numbers, got shape {array.shape}")
+    if bool((array < 0).any()):
+        raise InvalidValue(f"{name} must be at least 0, got {array.min()}")
+    return array.astype(np.int64)

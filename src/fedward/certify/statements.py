@@ -1,0 +1,51 @@
+"""What a certificate says in words, all of it derived from its numbers."""
+
+from __future__ import annotations
+
+from fedward.certify.certificate import Certificate
+
+_THREATS: dict[str, str] = {
+    "inject": "Inject: k malicious {unit}s are added to this federation.",
+    "present": "Present: k of the {unit}s trained on may be malicious; the class is the same without them.",
+    "compromise": "Compromise: k {unit}s are replaced by malicious ones.",
+}
+_ATTENDANCE: dict[str, str] = {
+    "drawn": "It assumes that the server draws every user, attackers too, with the stated probability",
+    "chosen": "It assumes that everybody takes part in every round",
+    "every-round": "It counts attackers as present in every round, so they may choose theirs; it assumes "
+    "that the server draws all others with the stated probability",
+}
+_BEHAVIOUR: dict[str, str] = {
+    "anything": "Attackers may send anything; the server clips it.",
+    "data": "Attackers only poison data. One that skips its local clipping or noise voids this certificate.",
+}
+
+
+def statements(certificate: Certificate) -> list[str]:
+    """A sentence or two for everything that somebody who signs it has to know."""
+    setting, score = certificate.setting, certificate.score
+    ledger, rule = setting.ledger, setting.confidence
+    examples = "all test examples together" if rule.simultaneous else "each test example"
+    each = rule.each(certificate.classes, certificate.examples)
+    looks = (
+        f"The number of replicas, {rule.replicas:,}, was fixed beforehand."
+        if len(rule.looks) == 1
+        else f"Replicas were added after looks at {', '.join(f'{look:,}' for look in rule.looks[:-1])}; "
+        f"the bounds hold at all times at once. Now there are {rule.replicas:,}."
+    )
+    twice = "" if score == "vote" else " (twice the expected confidence, minus one)"
+    return [
+        f"This certificate is about the expected {score} of this mechanism with this initial model and these "
+        "local seeds, over sampling and noise.",
+        f"For {examples}, with probability at least {1 - rule.error:g} over the replicas: under every attack "
+        f"by at most k {ledger.unit}s the class with the largest expected {score} is the one stated as top.",
+        *(_THREATS[threat].format(unit=ledger.unit) for threat in setting.threats),
+        "For one released model, 'predicts' is a lower bound on the probability that it predicts this class"
+        f"{twice}.",
+        f"{looks} Bounds: {rule.method}, each with error {each:.3g}.",
+        f"{_ATTENDANCE[setting.attendance]}, and that nobody sees the noise of the current or a later round. "
+        f"Sampling: {ledger.sampling}.",
+        _BEHAVIOUR[setting.behaviour],
+        f"It is computed from {rule.replicas:,} trainings on the same users and is not a private release. "
+        f"Releasing all of them, or this certificate: {certificate.releasing_all}.",
+    ]

@@ -1,0 +1,92 @@
+"""``fedward certificate check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from fedward.certify.certificate import Certificate
+from fedward.certify.certificate_file import loads
+from fedward.certify.checking import Check
+from fedward.certify.checking import check as recompute
+from fedward.certify.statements import statements
+from fedward.commands.output import AsJson, answer
+from fedward.core.validate import InvalidValue
+
+File = Annotated[Path, typer.Argument(help="A certificate (JSON); its scores must lie beside it.")]
+
+
+def check(file: File, as_json: AsJson = False) -> None:
+    """Recompute a certificate from its file and the stored scores, and say whether it holds."""
+    certificate, verdict = _verdict(file)
+    content: dict[str, Any] = {
+        "holds": verdict.holds,
+        "problems": list(verdict.problems),
+        "notes": list(verdict.notes),
+    }
+    if certificate is not None:
+        content |= {
+            "examples": certificate.examples,
+            "replicas": certificate.setting.confidence.replicas,
+            "attacks": [_summary(attack.threat, attack.k) for attack in certificate.attacks],
+            "releasing_all": certificate.releasing_all.to_json(),
+        }
+    if not as_json and certificate is not None and verdict.holds:
+        _print(certificate)
+    lines = ["the certificate holds" if verdict.holds else "the certificate does not hold"]
+    lines += [f"- {problem}" for problem in verdict.problems]
+    lines += [f"note: {note}" for note in verdict.notes]
+    answer(as_json, content, "\n".join(lines))
+    if not verdict.holds:
+        raise typer.Exit(1)
+
+
+def _verdict(file: Path) -> tuple[Certificate | None, Check]:
+    try:
+        text = file.read_bytes().decode("utf8")
+        stored = loads(text)
+    except (InvalidValue, UnicodeDecodeError) as error:
+        return None, Check((str(error),))
+    beside = file.parent / stored.file
+    try:
+        scores = beside.read_bytes()
+    except OSError as error:
+        return stored.certificate, Check(
+            (f"the stored scores cannot be read: {beside}: {error.strerror or error}",)
+        )
+    return stored.certificate, recompute(stored, scores)
+
+
+def _summary(threat: str, k: Any) -> dict[str, Any]:
+    return {
+        "threat": threat,
+        "least": int(k.min()),
+        "median": int(np.floor(np.median(k))),
+        "most": int(k.max()),
+    }
+
+
+def _print(certificate: Certificate) -> None:
+    console = Console()
+    table = Table("threat", "median k", "largest k", "certified at 1", "certified accuracy at 0", "at 1")
+    for attack in certificate.attacks:
+        summary = _summary(attack.threat, attack.k)
+        accuracy = ["labels not stored", ""]
+        if attack.accuracy is not None:
+            padded = (*attack.accuracy, 0.0)
+            accuracy = [f"{padded[0]:.1%}", f"{padded[1]:.1%}"]
+        table.add_row(
+            attack.threat,
+            str(summary["median"]),
+            f"{summary['most']}{' or more' if summary['most'] == attack.most else ''}",
+            f"{(attack.k >= 1).mean():.1%}",
+            *accuracy,
+        )
+    console.print(table)
+    for line in statements(certificate):
+        console.print(line, highlight=False, soft_wrap=True, markup=False)

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from fedward.certify.planning import NO_ACCURACY
+from fedward.certify.replicas import Replicas
+from fedward.commands.plan import plan_command
+from fedward.core.validate import InvalidValue
+
+app = typer.Typer()
+app.command()(plan_command)
+
+GRID = ["--noise-multiplier", "1", "--noise-multiplier", "4", "--sampling-rate", "0.1", "--rounds", "3"]
+GOAL = ["--users", "200", "--k", "10"]
+
+
+def run(*arguments: str) -> Any:
+    result = CliRunner().invoke(app, arguments)
+    if isinstance(result.exception, InvalidValue):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_json_holds_every_option_and_says_that_accuracy_is_not_predicted() -> None:
+    answer = json.loads(run(*GOAL, *GRID, "--top", "0.8", "--delta", "0.001", "--json"))
+    (option,) = answer["options"]
+    assert (option["noise_multiplier"], option["sampling_rate"], option["rounds"]) == (4.0, 0.1, 3)
+    assert 0 < option["epsilon"] < 0.1
+    assert (answer["tried"], answer["predicts_accuracy"], answer["note"]) == (2, False, NO_ACCURACY)
+
+
+def test_a_person_gets_a_table_and_the_warning() -> None:
+    out = run(*GOAL, *GRID, "--top", "0.8")
+    assert "k = 10 (inject) of 200 users, at confidence 0.8 against 0.2" in out
+    assert "noise z" in out
+    assert NO_ACCURACY in out.replace("\n", " ")
+
+
+def test_nothing_found_is_said() -> None:
+    out = run("--users", "200", "--k", "150", *GRID, "--top", "0.8")
+    assert "nothing on this grid certifies it" in out
+    assert json.loads(run("--users", "200", "--k", "150", *GRID, "--top", "0.8", "--json"))["options"] == []
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_a_picture_is_drawn(tmp_path: Path, kind: str) -> None:
+    files = [tmp_path / f"{name}.{kind}" for name in "ab"]
+    for file in files:
+        run(*GOAL, *GRID, "--top", "0.8", "--picture", str(file))
+    assert files[0].read_bytes()[:4] in (b"\x89PNG", b"<?xm")
+    if kind == "svg":
+        assert "does not predict accuracy" in files[0].read_text(encoding="utf8")
+    else:
+        assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_the_confidences_of_a_finished_run_take_the_place_of_one(tmp_path: Path) -> None:
+    scores = np.random.default_rng(0).dirichlet([30, 2, 1], (60, 5))
+    file = tmp_path / "scores.npz"
+    options = [*GOAL, *GRID, "--confidences", str(file), "--share", "0.8", "--json"]
+    file.write_bytes(Replicas(scores=scores, numbers=range(60), seed=1, labels=[0, 0, 0, 0, 1]).to_bytes())
+    answer = json.loads(run(*options))
+    assert "for 80% of 5 test examples" in answer["goal"]
+    assert len(answer["options"]) == 1
+    # Wrong ones do not count as certified, whatever their confidence.
+    file.write_bytes(Replicas(scores=scores, numbers=range(60), seed=1, labels=[0, 0, 0, 1, 1]).to_bytes())
+    with pytest.raises(InvalidValue, match="within reach without attackers"):
+        run(*options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "give either --top, or --confidences"),
+        (["--top", "0.8", "--confidences", "x.npz"], "give either --top, or --confidences"),
+        (["--confidences", "x.npz", "--runner-up", "0.1"], "--runner-up belongs to --top"),
+        (["--top", "0.8", "--picture", "plan.jpeg"], "picture must end in .png, .svg, .pdf, got 'plan.jpeg'"),
+        (["--top", "0.8", "--picture", "no/such/plan.png"], "directory that exists"),
+        (["--top", "0.8", "--epsilon", "1"], "delta must be given together with epsilon"),
+        (["--top", "0.8", "--threat", "infect"], "did you mean 'inject'?"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(options: list[str], message: str) -> None:
+    with pytest.raises(InvalidValue, match=message):
+        run(*GOAL, *GRID, *options)
