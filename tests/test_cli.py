@@ -96,6 +96,19 @@ def test_pld_is_the_default_and_equals_dp_accounting_called_directly(fedward: An
     assert answer["epsilon"] < 0.2808
 
 
+def test_looks_of_a_clip_policy_are_charged_and_shown_apart(fedward: Any) -> None:
+    options = [*epsilon_options(4.0, 0.2, 300, 1e-5), "--looks", 15, "--look-noise", 3.5]
+    paper = fedward("epsilon", *options, "--accountant", "moments")
+    assert "as the papers add up: ε = 4.7208 + 1.2744 = 5.9952, δ = 1e-05 + 1e-05 = 2e-05" in paper.out
+    together = fedward("epsilon", *options, "--accountant", "moments", "--json").json()
+    assert round(together["epsilon_of_model"], 2) == 4.72
+    assert round(together["epsilon_of_looks"], 2) == 1.27
+    assert 4.72 < together["epsilon"] < 4.72 + 1.27
+    assert fedward("epsilon", *options, "--json").json()["epsilon"] < together["epsilon"]
+    assert fedward("epsilon", *epsilon_options(), "--looks", 4, "--look-noise", 1).code == 2
+    assert "--look-noise is missing" in fedward("epsilon", *epsilon_options(), "--looks", 2).err
+
+
 def test_epsilon_without_json_is_one_line_that_states_everything(fedward: Any) -> None:
     out = fedward("epsilon", *epsilon_options()).out
     assert len(out.splitlines()) == 1

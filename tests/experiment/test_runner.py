@@ -183,6 +183,21 @@ def test_a_budget_ends_the_run_and_the_result_says_so(tmp_path: Path) -> None:
     assert setup.guarantee(result["rounds"] + 1).epsilon > 8.0
 
 
+def test_what_the_looks_of_a_policy_cost_is_in_the_result(tmp_path: Path) -> None:
+    content = json.loads(json.dumps(CONTENT))
+    del content["algorithm"]["clip_bound"]
+    content["algorithm"] |= {
+        "preset": "clip_norm_decay",
+        "initial_bound": 0.5,
+        "decay": 0.9,
+        "local": CONTENT["algorithm"]["local"],
+    }
+    content["privacy"]["accountant"] = "moments"
+    result = run_to_end(prepare(from_content(content)), tmp_path)
+    assert result["epsilon_of_looks"] < result["guarantee"]["epsilon"]
+    assert result["shares"][1].startswith("as the papers add up")
+
+
 def test_another_experiment_in_the_same_directory_is_refused(tmp_path: Path) -> None:
     run_to_end(SETUP, tmp_path)
     before = contents(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,13 +11,15 @@ import typer
 from dp_accounting import DpEvent
 from rich.console import Console
 
+from fedward.clipping import HistogramMedian
 from fedward.commands.output import AsJson, answer, given
 from fedward.core.algorithm import Algorithm
 from fedward.core.types import Sampler
 from fedward.core.validate import InvalidValue, one_of, positive, whole
 from fedward.local import FullGradient
 from fedward.presets import user_dp_fedavg
-from fedward.privacy import ACCOUNTANTS, Guarantee, ledger_file, noise_for, rounds_for
+from fedward.privacy import ACCOUNTANTS, Ledger, ledger_file, noise_for, rounds_for
+from fedward.privacy.shares import shares
 from fedward.report import terminal
 from fedward.sampling import FixedSizeSampler, PoissonSampler
 
@@ -27,6 +30,8 @@ Rate = Annotated[float | None, typer.Option("--sampling-rate", help="q: Poisson 
 Cohort = Annotated[int | None, typer.Option("--cohort-size", help="m: exactly m users, with --users.")]
 Users = Annotated[int | None, typer.Option("--users", help="N, for --cohort-size.")]
 Steps = Annotated[int | None, typer.Option("--steps", help="T: how many rounds.")]
+Looks = Annotated[int, typer.Option("--looks", help="In how many rounds the clip policy looks at norms.")]
+LookNoise = Annotated[float | None, typer.Option("--look-noise", help="Noise multiplier of a look.")]
 Delta = Annotated[float, typer.Option("--delta", help="δ.")]
 Accountant = Annotated[str, typer.Option("--accountant", help="moments (the papers'), rdp or pld.")]
 
@@ -38,6 +43,8 @@ def epsilon(
     sampling_rate: Rate = None,
     cohort_size: Cohort = None,
     users: Users = None,
+    looks: Looks = 0,
+    look_noise: LookNoise = None,
     accountant: Accountant = "pld",
     as_json: AsJson = False,
 ) -> None:
@@ -46,8 +53,16 @@ def epsilon(
     z = positive("noise multiplier", given("--noise-multiplier", noise_multiplier))
     rounds = whole("steps", given("--steps", steps))
     one_of("accountant", accountant, ACCOUNTANTS)
-    guarantee = _guarantee(sampler, num_users, z, rounds, delta, accountant)
-    answer(as_json, guarantee.to_json(), str(guarantee))
+    spent = _ledger(sampler, num_users, z, rounds, looks, look_noise)
+    guarantee = spent.guarantee(delta, accountant)
+    parts = shares(spent, delta, accountant)
+    content, lines = guarantee.to_json(), [str(guarantee)]
+    if parts is not None:
+        content |= parts.to_json()
+        lines.append(str(parts))
+        if accountant == "moments":
+            lines.append(parts.as_the_papers_add)
+    answer(as_json, content, "\n".join(lines))
 
 
 def calibrate(
@@ -78,7 +93,7 @@ def calibrate(
         z = positive("noise multiplier", noise_multiplier)
         rounds = rounds_for(epsilon, delta, event(z), accountant, sampler.adjacency)
         wanted = f"{rounds} steps with noise multiplier {z:g}"
-    guarantee = _guarantee(sampler, num_users, z, rounds, delta, accountant)
+    guarantee = _ledger(sampler, num_users, z, rounds).guarantee(delta, accountant)
     content = guarantee.to_json() | {"noise_multiplier": z, "steps": rounds, "target_epsilon": epsilon}
     answer(as_json, content, f"{wanted}\n{guarantee}")
 
@@ -116,12 +131,34 @@ def _sampler(sampling_rate: float | None, cohort_size: int | None, users: int | 
     return sampler, num_users
 
 
-def _guarantee(
-    sampler: Sampler, num_users: int, noise_multiplier: float, rounds: int, delta: float, accountant: str
-) -> Guarantee:
+def _ledger(
+    sampler: Sampler,
+    num_users: int,
+    noise_multiplier: float,
+    rounds: int,
+    looks: int = 0,
+    look_noise: float | None = None,
+) -> Ledger:
+    """The ledger of a training in which the clip policy looks at private norms in some of the rounds."""
+    if whole("looks", looks, at_least=0) > rounds:
+        raise InvalidValue(f"looks must be at most the steps, {rounds}, got {looks}")
     algorithm = _algorithm(sampler, num_users, noise_multiplier)
-    event = algorithm.round_event(num_users, 0)
-    return algorithm.new_ledger().charged(event, rounds).guarantee(delta, accountant)
+    ledger = algorithm.new_ledger()
+    if looks:
+        # Any policy that looks in round 0 will do: its look is what is accounted for.
+        policy = HistogramMedian(
+            initial=1.0,
+            least=0.1,
+            most=1.0,
+            bins=2,
+            look_noise=given("--look-noise", look_noise),
+            every=1,
+            most_looks=1,
+        )
+        ledger = ledger.charged(replace(algorithm, policy=policy).round_event(num_users, 0), looks)
+    if rounds > looks:
+        ledger = ledger.charged(algorithm.round_event(num_users, 0), rounds - looks)
+    return ledger
 
 
 def _algorithm(sampler: Sampler, num_users: int, noise_multiplier: float) -> Algorithm:

@@ -145,9 +145,8 @@ def _finish(setup: Setup, backend: InProcess, directory: RunDirectory, state: Se
     }
     parts = shares(ledger, setup.delta, setup.accountant)
     if parts is not None:
-        result["shares"] = {"model": parts.model.epsilon, "looks": parts.looks.epsilon}
-        if setup.accountant == "moments":
-            result["shares"]["papers"] = parts.as_the_papers_add
+        result |= parts.to_json()
+        result["shares"] = [str(parts)] + [parts.as_the_papers_add] * (setup.accountant == "moments")
     if setup.federation.test is not None:
         metrics = backend.evaluate(state.parameters, setup.federation.test)
         result |= {"accuracy": metrics.accuracy, "loss": metrics.loss, "test_examples": metrics.examples}

@@ -22,6 +22,13 @@ class Shares:
     model: Guarantee
     looks: Guarantee
 
+    def __str__(self) -> str:
+        model, looks = self.model.epsilon, self.looks.epsilon
+        return f"of which the model's noise alone ε = {model:.4f}, the policy's looks alone ε = {looks:.4f}"
+
+    def to_json(self) -> dict[str, float]:
+        return {"epsilon_of_model": self.model.epsilon, "epsilon_of_looks": self.looks.epsilon}
+
     @property
     def as_the_papers_add(self) -> str:
         model, looks = self.model, self.looks

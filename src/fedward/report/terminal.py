@@ -22,6 +22,7 @@ from fedward.experiment.runner import Progress as RunProgress
 from fedward.experiment.runner import Setup
 from fedward.privacy import Ledger
 from fedward.privacy.ledger_file import Check
+from fedward.privacy.shares import shares
 
 _ROWS = 12
 
@@ -81,15 +82,8 @@ def result(console: Console, setup: Setup, result: dict[str, Any], records: Sequ
     if result["stopped_by_budget"]:
         console.print(f"stopped by the budget after {result['rounds']} of {setup.experiment.rounds} rounds")
     console.print(result["statement"], highlight=False, soft_wrap=True)
-    if "shares" in result:
-        looks, model = result["shares"]["looks"], result["shares"]["model"]
-        console.print(
-            f"of which the model's noise alone ε = {model:.4f}, the policy's looks alone ε = {looks:.4f}",
-            highlight=False,
-            soft_wrap=True,
-        )
-        if "papers" in result["shares"]:
-            console.print(result["shares"]["papers"], highlight=False, soft_wrap=True)
+    for line in result.get("shares", []):
+        console.print(line, highlight=False, soft_wrap=True)
 
 
 def ledger(console: Console, spent: Ledger, checks: Sequence[Check]) -> None:
@@ -104,8 +98,11 @@ def ledger(console: Console, spent: Ledger, checks: Sequence[Check]) -> None:
         table.add_row(str(spent.reserved.first_round + 1), "1", in_words(spent.reserved.event) + ", reserved")
     console.print(table)
     for check in checks:
-        verdict = "holds" if check.holds else f"does not hold: recomputed ε = {check.recomputed:.6f}"
+        verdict = "holds" if check.holds else f"{check.problem}: recomputed ε = {check.recomputed:.6f}"
         console.print(f"{check.claimed}: {verdict}", highlight=False, soft_wrap=True)
+        parts = shares(spent, check.claimed.delta, check.claimed.accountant)
+        if parts is not None:
+            console.print(str(parts), highlight=False, soft_wrap=True)
 
 
 def in_words(event: DpEvent) -> str:
