@@ -1,5 +1,5 @@
 # Every target makes its own .venv: a fresh clone with Python 3.11, make and git needs nothing else.
-PYTHON ?= python3.11
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 # Both cores go to pytest-xdist; a thread pool in each worker would only fight over them.
 export OMP_NUM_THREADS := 1

@@ -19,8 +19,9 @@ def test_the_script_with_own_data_runs_and_learns(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "examples").glob("*.toml")), ids=lambda file: file.name)
-def test_every_example_file_is_valid_and_fits_together(file: Path) -> None:
-    prepare(read(file))
+def test_every_example_file_is_valid_and_fits_together(file: Path, request: pytest.FixtureRequest) -> None:
+    experiment = read(file)
+    prepare(experiment, request.getfixturevalue("real_mnist") if experiment.data.part == "mnist" else None)
 
 
 def test_the_file_in_the_documentation_is_valid() -> None:

@@ -21,6 +21,7 @@ LAYERS = {
     "fedward.version": 0,
     "fedward.core.validate": 0,
     "fedward.core.randomness": 0,
+    "fedward.core.strict_json": 0,
     "fedward.privacy": 1,
     "fedward.core": 2,
     "fedward.sampling": 3,

@@ -18,7 +18,7 @@ from fedward.certify.confidence import Confidence
 from fedward.certify.replicas import Replicas
 from fedward.certify.setting import Setting
 from fedward.certify.statements import statements
-from fedward.certify.strict_json import digest
+from fedward.core.strict_json import digest
 from fedward.core.validate import InvalidType, InvalidValue
 from fedward.privacy import Ledger, epsilon_of
 from fedward.privacy.group import group_curve

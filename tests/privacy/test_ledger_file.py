@@ -15,8 +15,9 @@ from dp_accounting import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedward.core.strict_json import digest
 from fedward.core.validate import InvalidValue
-from fedward.privacy import Guarantee, Ledger, ledger_file
+from fedward.privacy import Guarantee, Ledger
 from fedward.privacy.ledger_file import dumps, loads, verify
 
 EVENTS = [PoissonSampledDpEvent(0.1, GaussianDpEvent(z)) for z in (1.0, 2.0, 3.0)]
@@ -29,7 +30,7 @@ TEXT = dumps(LEDGER, CLAIMS)
 def signed(content: dict[str, Any]) -> str:
     """The text of changed content with a digest that fits, as a forger would write it."""
     body = {name: value for name, value in content.items() if name != "digest"}
-    return json.dumps({**body, "digest": ledger_file._digest(body)})
+    return json.dumps({**body, "digest": digest(body)})
 
 
 @st.composite

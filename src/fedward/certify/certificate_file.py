@@ -15,7 +15,7 @@ from fedward.certify.confidence import Confidence, TopClass
 from fedward.certify.replicas import SCORES
 from fedward.certify.setting import Setting
 from fedward.certify.statements import statements
-from fedward.certify.strict_json import digest, parse, require_keys
+from fedward.core.strict_json import digest, parse, require_keys
 from fedward.core.validate import InvalidType, InvalidValue, one_of, whole
 from fedward.privacy import Guarantee, ledger_file
 from fedward.privacy.guarantee import text

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
+from fedward.core.strict_json import digest, parse, require_keys
 from fedward.core.validate import InvalidType, InvalidValue
 from fedward.privacy.events import event_from_json, event_to_json
 from fedward.privacy.guarantee import Guarantee
@@ -57,7 +57,7 @@ def dumps(ledger: Ledger, claims: Sequence[Guarantee] = ()) -> str:
         "reserved": None if ledger.reserved is None else _entry_to_json(ledger.reserved),
         "claims": [claim.to_json() for claim in claims],
     }
-    return json.dumps({**body, "digest": _digest(body)}, indent=2, allow_nan=False) + "\n"
+    return json.dumps({**body, "digest": digest(body)}, indent=2, allow_nan=False) + "\n"
 
 
 def loads(text: str) -> tuple[Ledger, tuple[Guarantee, ...]]:
@@ -65,13 +65,13 @@ def loads(text: str) -> tuple[Ledger, tuple[Guarantee, ...]]:
 
     The digest finds damage and careless edits. It is no signature: whoever forges a file can forge it too.
     """
-    content = _parse(text)
+    content = parse(text, "ledger file")
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise InvalidValue(f"ledger file must be of the format {_FORMAT!r}")
     if content.get("version") is not _VERSION:
         raise InvalidValue(f"ledger file must be of version {_VERSION}, got {content.get('version')!r}")
     try:
-        _require_keys(
+        require_keys(
             content, ("format", "version", *_WRITTEN_BY, *_LEDGER, "claims", "digest"), "ledger file"
         )
         for name in _WRITTEN_BY:
@@ -85,7 +85,7 @@ def loads(text: str) -> tuple[Ledger, tuple[Guarantee, ...]]:
         claims = tuple(Guarantee.from_json(claim) for claim in _list(content, "claims"))
     except (InvalidType, InvalidValue, RecursionError) as error:
         raise InvalidValue(f"ledger file is not valid: {error}") from error
-    if content.pop("digest") != _digest(content):
+    if content.pop("digest") != digest(content):
         raise InvalidValue("ledger file must be as it was written, got one that was damaged or changed")
     return ledger, claims
 
@@ -121,7 +121,7 @@ def _entry_to_json(entry: Entry) -> dict[str, Any]:
 
 
 def _entry_from_json(content: Any) -> Entry:
-    _require_keys(content, _ENTRY, "entry")
+    require_keys(content, _ENTRY, "entry")
     return Entry(**content | {"event": event_from_json(content["event"])})
 
 
@@ -129,37 +129,3 @@ def _list(content: dict[str, Any], name: str) -> list[Any]:
     if not isinstance(content[name], list):
         raise InvalidType(f"{name} must be a list, got {content[name]!r}")
     return list(content[name])
-
-
-def _require_keys(content: Any, names: tuple[str, ...], what: str) -> None:
-    if not isinstance(content, dict):
-        raise InvalidType(f"{what} must be an object, got {content!r}")
-    for name in names:
-        if name not in content:
-            raise InvalidValue(f"{what} must have the key {name!r}")
-    for name in content:
-        if name not in names:
-            raise InvalidValue(f"{what} must have no other keys than {', '.join(names)}, got {name!r}")
-
-
-def _parse(text: str) -> Any:
-    def refuse_constant(name: str) -> NoReturn:
-        raise InvalidValue(f"ledger file must hold finite numbers, got {name}")
-
-    def refuse_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        content = dict(pairs)
-        if len(content) < len(pairs):
-            raise InvalidValue("ledger file must hold every key once, got one twice")
-        return content
-
-    try:
-        return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=refuse_repetition)
-    except InvalidValue:
-        raise
-    except (ValueError, TypeError, RecursionError) as error:
-        raise InvalidValue(f"ledger file must be JSON text: {error}") from error
-
-
-def _digest(body: dict[str, Any]) -> str:
-    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
