@@ -18,6 +18,15 @@ def test_noise_is_gaussian_with_the_asked_deviation(source: str) -> None:
     assert stats.kstest(drawn.numpy() / 0.25, "norm").pvalue > 1e-9
 
 
+@pytest.mark.parametrize("source", ["seeded", "system"])
+def test_a_million_draws_have_the_asked_deviation_to_half_a_percent(source: str) -> None:
+    noise = GaussianNoise(multiplier=1.0, source=source)  # type: ignore[arg-type]
+    drawn = noise.draw(torch.zeros(1_000_000, dtype=torch.float64), 0.25, np.random.default_rng(0))
+    # Seven standard errors of a sample deviation: the system source must not fail by chance.
+    assert float(drawn.std()) == pytest.approx(0.25, rel=7 / np.sqrt(2e6))
+    assert abs(float(drawn.mean())) < 7 * 0.25 / 1000
+
+
 def test_seeded_noise_follows_its_stream_and_system_noise_does_not() -> None:
     mean = torch.zeros(10, dtype=torch.float64)
     seeded = [GaussianNoise(multiplier=1.0).draw(mean, 1.0, np.random.default_rng(3)) for _ in range(2)]
