@@ -201,6 +201,22 @@ def test_a_state_of_another_model_is_refused() -> None:
         fedward.train(algorithm, tiny_model(), FEDERATION, rounds=1, seed=1, state=state)
 
 
+def test_a_state_of_another_kind_of_training_is_refused() -> None:
+    state = list(fedward.train(tiny_algorithm(), tiny_model(), FEDERATION, rounds=1, seed=1))[-1][0]
+    for other in (
+        tiny_algorithm(sampler=PoissonSampler(rate=0.25)),
+        tiny_algorithm(sampler=FixedSizeSampler(size=6)),
+        tiny_algorithm(noise_source="system"),
+        fedavg(sampler=PoissonSampler(rate=0.5), local=tiny_sgd()),
+    ):
+        with pytest.raises(InvalidValue, match="same sampling, noise source and guarantee"):
+            fedward.train(other, tiny_model(), FEDERATION, rounds=2, seed=1, state=state)
+    # More noise from here on is another matter: the ledger holds both.
+    noisier = tiny_algorithm(noise_multiplier=2.0)
+    after = list(fedward.train(noisier, tiny_model(), FEDERATION, rounds=2, seed=1, state=state))[-1][0]
+    assert len(after.ledger.entries) == 2
+
+
 def test_dropout_follows_the_seed_and_leaves_the_global_generator_alone() -> None:
     model = nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.5), nn.Linear(8, 2))
     algorithm = fedavg(sampler=EveryoneSampler(), local=tiny_sgd())

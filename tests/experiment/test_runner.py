@@ -87,6 +87,26 @@ def test_a_run_leaves_its_result_and_a_ledger_that_can_be_verified(tmp_path: Pat
     module.load_state_dict(torch.load(tmp_path / "model.pt", weights_only=True))
 
 
+def test_every_file_is_json_that_any_reader_takes(tmp_path: Path) -> None:
+    """Without a bound, and with a learning rate at which nothing stays finite."""
+    content = json.loads(json.dumps(CONTENT))
+    content["algorithm"] = {
+        "preset": "fedavg",
+        "sampler": {"name": "everyone"},
+        "local": CONTENT["algorithm"]["local"] | {"learning_rate": 1e38, "epochs": 3, "momentum": 0.9},
+    }
+    result = run_to_end(prepare(from_content(content)), tmp_path)
+
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    for file in ("rounds.jsonl", "telemetry.jsonl", "result.json", "run.json", "ledger.json"):
+        text = (tmp_path / file).read_text()
+        for piece in text.splitlines() if file.endswith("l") else [text]:
+            json.loads(piece, parse_constant=refuse)
+    assert result["rejected_updates"] > 0
+
+
 def test_a_finished_run_is_not_run_again(tmp_path: Path) -> None:
     run_to_end(SETUP, tmp_path)
     before = contents(tmp_path)

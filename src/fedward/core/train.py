@@ -52,6 +52,10 @@ def train(
     spec = ParameterSpec.of(model)
     if state is None:
         state = algorithm.init(spec.flatten(model), replica)
+    elif replace(state.ledger, entries=(), reserved=None) != algorithm.new_ledger():
+        raise InvalidValue(
+            "state must come from a training with the same sampling, noise source and guarantee"
+        )
     elif state.parameters.shape != (spec.size,):
         raise InvalidValue(
             f"state must hold {spec.size} parameters for this model, got {state.parameters.numel()}"

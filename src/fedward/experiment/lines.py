@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,22 @@ from typing import Any
 def append(path: Path, record: dict[str, Any]) -> None:
     """Adds a record."""
     with path.open("a", encoding="utf8") as file:
-        file.write(json.dumps(record) + "\n")
+        file.write(json.dumps(plain(record), allow_nan=False) + "\n")
         file.flush()
         os.fsync(file.fileno())
+
+
+def plain(value: Any) -> Any:
+    """The value with null for every number that JSON does not have.
+
+    >>> plain({"bounds": (float("inf"),), "loss": 0.5})
+    {'bounds': [None], 'loss': 0.5}
+    """
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read(path: Path) -> list[dict[str, Any]]:

@@ -143,6 +143,8 @@ def _finish(setup: Setup, backend: InProcess, directory: RunDirectory, state: Se
         "guarantee": guarantee.to_json(),
         "statement": str(guarantee),
     }
+    if setup.algorithm.noise.source == "seeded":
+        result["rejected_updates"] = directory.rejected()
     parts = shares(ledger, setup.delta, setup.accountant)
     if parts is not None:
         result |= parts.to_json()

@@ -98,7 +98,11 @@ class RunDirectory:
         torch.save(module.state_dict(), buffer)
         write_atomically(self.path / "model.pt", buffer.getvalue())
         self._write("ledger.json", ledger_file.dumps(ledger, claims))
-        self._write("result.json", json.dumps(result, indent=2) + "\n")
+        self._write("result.json", json.dumps(lines.plain(result), indent=2, allow_nan=False) + "\n")
+
+    def rejected(self) -> int:
+        """How many updates were malformed or not finite so far; 0 where no telemetry is kept."""
+        return sum(len(record["rejected"]) for record in lines.read(self.path / "telemetry.jsonl"))
 
     def result(self) -> dict[str, Any] | None:
         """The summary, if the run is finished."""

@@ -73,12 +73,19 @@ def result(console: Console, setup: Setup, result: dict[str, Any], records: Sequ
         column.justify = "right"
     for record in thinned(records, _ROWS):
         rounds = record["round"] + 1
-        cells = [str(rounds), f"{record['accuracy']:.2%}", f"{record['loss']:.4f}"]
+        loss = "not finite" if record["loss"] is None else f"{record['loss']:.4f}"
+        cells = [str(rounds), f"{record['accuracy']:.2%}", loss]
         if private:
             cells.append(f"{setup.guarantee(rounds).epsilon:.4f}")
         table.add_row(*cells)
     if records:
         console.print(table)
+    if result.get("rejected_updates"):
+        console.print(
+            f"{result['rejected_updates']} updates were not finite or malformed and counted as zero; "
+            "if nobody attacks, the learning rate may be too high",
+            style="yellow",
+        )
     if result["stopped_by_budget"]:
         console.print(f"stopped by the budget after {result['rounds']} of {setup.experiment.rounds} rounds")
     console.print(result["statement"], highlight=False, soft_wrap=True)
