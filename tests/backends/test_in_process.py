@@ -79,3 +79,30 @@ def test_evaluation_switches_dropout_off() -> None:
     assert FEDERATION.test is not None
     results = {evaluate(model, parameters, FEDERATION.test).loss for _ in range(3)}
     assert len(results) == 1
+
+
+class Counting(nn.Module):
+    """Keeps what it has seen in a buffer that is not sent."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(3, 2)
+        self.register_buffer("seen", torch.zeros(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.training:
+            self.seen = self.seen + x.detach().sum(0)
+        scores: torch.Tensor = self.inner(x + self.seen)
+        return scores
+
+
+def test_state_that_is_not_sent_does_not_go_from_one_user_to_the_next() -> None:
+    """Otherwise one user would move the others' updates too, past its own clipping."""
+    module = Counting()
+    start = ParameterSpec.of(module).flatten(module)
+    jobs = [
+        Job(parameters=start, user=user, num_examples=5, trainer=tiny_sgd(), seed=5) for user in (0, 1, 2)
+    ]
+    alone = next(iter(InProcess(module, FEDERATION).train(jobs[2:]))).update
+    after_others = list(InProcess(module, FEDERATION).train(jobs))[2].update
+    assert torch.equal(alone, after_others)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+import fedward
 from fedward.clipping import ClipNormDecay, FixedBound, PerLayerNorm, RawMedian
 from fedward.core.algorithm import total_bound
 from fedward.core.parameters import ParameterSpec
@@ -128,6 +129,16 @@ def test_the_medians_clip_to_the_median_and_print_no_epsilon(clip: str) -> None:
     assert log.bounds == pytest.approx(tuple(5.5 * math.sqrt(size) for size in sizes), rel=1e-6)
     guarantee = algorithm.guarantee(12, 5, 1e-3, "pld")
     assert str(guarantee) == "no guarantee: the clip bound is the raw median of private norms"
+
+
+def test_bounds_or_layers_that_do_not_fit_the_model_are_refused_before_any_work() -> None:
+    for arguments in (
+        {"layers": SIZES, "clip_bound": (0.1, 0.2, 0.3)},
+        {"layers": (5, 5), "clip_bound": 0.1},
+    ):
+        algorithm = tiny_algorithm(clip="per-layer", **arguments)
+        with pytest.raises(InvalidValue, match=r"must be 1 or 2|add up to 26"):
+            fedward.train(algorithm, tiny_model(), tiny_federation(), rounds=1, seed=1)
 
 
 def test_what_does_not_fit_together_is_refused() -> None:

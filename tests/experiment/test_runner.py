@@ -259,6 +259,18 @@ def test_a_damaged_file_is_said_to_be_damaged(tmp_path: Path, name: str) -> None
         run_to_end(SETUP, tmp_path)
 
 
+@pytest.mark.parametrize("name", ["ledger.json", "run.json", "checkpoint.pt"])
+def test_a_run_that_has_lost_a_file_is_not_gone_on_with(tmp_path: Path, name: str) -> None:
+    """Without a ledger nobody knows what was spent; without a checkpoint rounds would be released twice."""
+    with open_run(tmp_path) as directory:
+        rounds = run(SETUP, directory)
+        for _ in range(3):
+            next(rounds)
+    (tmp_path / name).unlink()
+    with pytest.raises(InvalidValue):
+        run_to_end(SETUP, tmp_path)
+
+
 def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidValue, match="cannot be written"), open_run(tmp_path / "file" / "run"):

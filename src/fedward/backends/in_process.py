@@ -23,18 +23,31 @@ class InProcess:
     def __init__(self, module: nn.Module, federation: Federation) -> None:
         self._model = FlatModule(copy.deepcopy(module))
         self._federation = federation
+        # A module may keep state that is not sent (counters, hand-made statistics): it must not go from one
+        # user to the next, or a user would move more than its own update.
+        sent = set(self._model.spec.names)
+        self._state = {
+            name: buffer.clone() for name, buffer in self._model.module.named_buffers() if name not in sent
+        }
 
     def train(self, jobs: Iterable[Job]) -> Iterator[Row]:
         for job in jobs:
             yield Row(job.user, self._update(job))
 
     def evaluate(self, parameters: Tensor, examples: Examples) -> Metrics:
+        self._forget()
         return evaluate(self._model, parameters, examples)
+
+    def _forget(self) -> None:
+        for name, initial in self._state.items():
+            owner, _, attribute = name.rpartition(".")
+            setattr(self._model.module.get_submodule(owner), attribute, initial.clone())
 
     def _update(self, job: Job) -> Tensor:
         model = self._model
         examples = job.examples if job.examples is not None else self._federation.user(job.user)
         model.parameters.copy_(job.parameters)
+        self._forget()
         # Dropout and the like draw from torch's global generator: it gets the job's own seed, and the
         # caller's generator is left as it was.
         with single_threaded(), torch.random.fork_rng(devices=[]):

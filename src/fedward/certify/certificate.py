@@ -127,15 +127,23 @@ def _attack(
 ) -> Attack:
     most, spending = setting.most(threat), setting.spending
     k = certified_k(bounds.lower, bounds.upper, spending, threat, most=most)
-    least = bounds.lower.copy()
-    for size in _sizes(k):
-        at = k == size
-        least[at] = transport(bounds.lower[at], _curve(curves, spending, size), threat, "lower")
+    predicts = predicts_under(setting, replicas.score, bounds.lower, threat, k, curves)
     accuracy = None
     if replicas.labels is not None:
         reached = k[bounds.top == replicas.labels]
         accuracy = tuple(int((reached >= j).sum()) / len(k) for j in range(max(0, int(k.max())) + 1))
-    return Attack(threat=threat, k=k, most=most, predicts=_predicts(least, replicas.score), accuracy=accuracy)
+    return Attack(threat=threat, k=k, most=most, predicts=predicts, accuracy=accuracy)
+
+
+def predicts_under(
+    setting: Setting, score: Score, lower: Floats, threat: Threat, k: Integers, curves: dict[int, GroupCurve]
+) -> Floats:
+    """A lower bound on P[one model predicts A], for each example under an attack by its k."""
+    least = lower.copy()
+    for size in _sizes(k):
+        at = k == size
+        least[at] = transport(lower[at], _curve(curves, setting.spending, size), threat, "lower")
+    return _predicts(least, score)
 
 
 def _sizes(k: Integers) -> Iterable[int]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fedward.certify.certificate import Attack, Certificate, certify
+from fedward.certify.certificate import Attack, Certificate, certify, predicts_under
 from fedward.certify.certificate_file import Stored
 from fedward.certify.code_version import code_version
 from fedward.certify.replicas import Replicas
@@ -74,7 +74,7 @@ def _compare(claimed: Certificate, found: Certificate) -> tuple[list[str], list[
     _at_most("upper", -claimed.bounds.upper, -found.bounds.upper, problems, notes)
     _at_most("predicts", claimed.predicts, found.predicts, problems, notes)
     for attack, other in zip(claimed.attacks, found.attacks, strict=True):
-        _compare_attack(attack, other, problems, notes)
+        _compare_attack(attack, other, found, problems, notes)
     a, b = claimed.releasing_all, found.releasing_all
     if a.epsilon < b.epsilon * (1 - _ROUNDING):
         problems.append(f"ε of releasing all trainings is {b.epsilon:.6g}, not {a.epsilon:.6g}")
@@ -85,14 +85,18 @@ def _compare(claimed: Certificate, found: Certificate) -> tuple[list[str], list[
     return problems, notes
 
 
-def _compare_attack(claimed: Attack, found: Attack, problems: list[str], notes: list[str]) -> None:
+def _compare_attack(
+    claimed: Attack, found: Attack, again: Certificate, problems: list[str], notes: list[str]
+) -> None:
     name = claimed.threat
     if claimed.most != found.most:
         problems.append(f"{name}: the last k tried is {found.most}, not {claimed.most}")
     _at_most(f"{name}: k", claimed.k, found.k, problems, notes)
-    if bool((claimed.k == found.k).all()):
-        # Otherwise they are about another number of attackers.
-        _at_most(f"{name}: predicts", claimed.predicts, found.predicts, problems, notes)
+    # About as many attackers as are claimed, which may be fewer than could be.
+    predicts = predicts_under(
+        again.setting, again.score, again.bounds.lower, found.threat, np.minimum(claimed.k, found.k), {}
+    )
+    _at_most(f"{name}: predicts", claimed.predicts, predicts, problems, notes)
     if (claimed.accuracy is None) != (found.accuracy is None):
         problems.append(f"{name}: certified accuracy needs labels, and they must be stored")
     elif claimed.accuracy is not None and found.accuracy is not None:

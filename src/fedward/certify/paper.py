@@ -14,6 +14,8 @@ from typing import Any
 from fedward.certify.checks import in_unit
 from fedward.core.validate import InvalidValue, half_open_unit, non_negative, open_unit, whole
 
+_MOST_USERS = 10**15
+
 
 def lemma_1(epsilon: float, delta: float, k: int) -> tuple[float, float]:
     """Group privacy: what (ε, δ) says about a group of k.
@@ -26,7 +28,8 @@ def lemma_1(epsilon: float, delta: float, k: int) -> tuple[float, float]:
     (0.0, 0.005)
     """
     _check_point(epsilon, delta)
-    whole("group size", k, at_least=0)
+    if whole("group size", k, at_least=0) > _MOST_USERS:
+        raise InvalidValue(f"group size must be at most {_MOST_USERS:,}, got {k:,}")
     if k == 0 or delta == 0:
         return k * epsilon, 0.0
     if epsilon == 0:
@@ -66,8 +69,8 @@ def theorem_2(top: float, runner_up: float, epsilon: float, delta: float) -> flo
     if epsilon == 0:
         # The limit: each user costs δ twice.
         return math.copysign(math.inf, top - runner_up) if delta == 0 else (top - runner_up) / (2 * delta)
-    if epsilon < 1 and delta + runner_up > 0:
-        x = math.expm1(epsilon)
+    x = math.expm1(min(epsilon, 1.0))
+    if epsilon < 1 and runner_up * x + delta > 0:
         # Not the logarithm of a ratio close to 1: a small ε would leave no digits of it.
         change = (top - runner_up) * x / (runner_up * x + delta)
         if -0.5 < change < 0.5:

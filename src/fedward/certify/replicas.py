@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import zipfile
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -49,7 +48,7 @@ class Replicas:
 
     def __post_init__(self) -> None:
         one_of("score", self.score, SCORES)
-        whole("seed", self.seed, at_least=0)
+        object.__setattr__(self, "seed", int(whole("seed", self.seed, at_least=0)))
         object.__setattr__(self, "scores", _scores(self.scores, self.score))
         object.__setattr__(self, "numbers", _integers("replica numbers", self.numbers, len(self.scores)))
         if self.labels is not None:
@@ -101,15 +100,8 @@ class Replicas:
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
-        except (
-            ValueError,
-            OSError,
-            EOFError,
-            KeyError,
-            AttributeError,
-            TypeError,
-            zipfile.BadZipFile,
-        ) as error:
+        except Exception as error:
+            # Damage shows as anything: zlib.error, BadZipFile, TokenError, NotImplementedError, ...
             raise InvalidValue(f"stored scores must be an npz file: {error}") from error
         if not set(_ARRAYS[:4]) <= arrays.keys() <= set(_ARRAYS):
             raise InvalidValue(
@@ -118,7 +110,7 @@ class Replicas:
         return cls(
             scores=arrays["scores"],
             numbers=arrays["numbers"],
-            seed=arrays["seed"].tolist(),
+            seed=_seed(arrays["seed"].tolist()),
             score=arrays["score"].tolist(),
             labels=arrays.get("labels"),
         )
@@ -127,7 +119,8 @@ class Replicas:
         arrays = {
             "scores": self.scores,
             "numbers": self.numbers,
-            "seed": np.array(self.seed),
+            # As text: a seed may have more digits than any integer of numpy.
+            "seed": np.array(str(self.seed)),
             "score": np.array(self.score),
         }
         return arrays if self.labels is None else arrays | {"labels": self.labels}
@@ -138,6 +131,11 @@ class Replicas:
             raise InvalidValue(
                 f"replicas must not share a seed, got number {found[counts > 1][0]} {counts.max()} times"
             )
+        if bool((np.diff(self.numbers) != 1).any()):
+            raise InvalidValue(
+                "replica numbers must follow each other: bounds depend on the order, and a number that is "
+                "missing was left out"
+            )
         first: dict[bytes, int] = {}
         for i, row in enumerate(self.scores):
             other = first.setdefault(hashlib.blake2b(row.tobytes(), digest_size=16).digest(), i)
@@ -146,6 +144,12 @@ class Replicas:
                     "replicas must not share their randomness, got the same scores from "
                     f"{self.numbers[other]} and {self.numbers[i]}"
                 )
+
+
+def _seed(value: Any) -> int:
+    if not (isinstance(value, str) and value.isascii() and value.isdigit()):
+        raise InvalidValue(f"stored seed must be a whole number, got {value!r}")
+    return int(value)
 
 
 def _scores(values: ArrayLike, score: Score) -> NDArray[Any]:

@@ -59,7 +59,7 @@ class Setting:
     accountant: str = "pld"
 
     def __post_init__(self) -> None:
-        whole("number of users", self.users)
+        object.__setattr__(self, "users", int(whole("number of users", self.users)))
         open_unit("delta", self.delta)
         one_of("accountant", self.accountant, ACCOUNTANTS)
         for name, kind in (("ledger", Ledger), ("confidence", Confidence)):
@@ -71,10 +71,10 @@ class Setting:
         if not isinstance(self.threats, list | tuple):
             raise InvalidType(f"threats must be a list, got {self.threats!r}")
         object.__setattr__(self, "threats", tuple(self.threats))
-        if not self.threats or len(set(self.threats)) < len(self.threats):
-            raise InvalidValue(f"threats must be one or more different ones, got {self.threats}")
         for threat in self.threats:
             self._model(threat)
+        if not self.threats or len(set(self.threats)) < len(self.threats):
+            raise InvalidValue(f"threats must be one or more different ones, got {self.threats}")
         # The refusals do not depend on which of the threats it is.
         certifiable(self.ledger, self._model(self.threats[0]))
 

@@ -165,7 +165,14 @@ def attackers(
         needed = None if bound == math.inf else math.ceil(bound / training.group)
         content["bound"] = None if bound == math.inf else bound
     note = _FIXED if training.mode == "tight" else _UNPROVEN
-    content |= {"attackers": needed, "unbounded": needed is None, "proven": training.mode == "tight"}
+    # The tight search ends at MOST: nothing was found, which is not to say that nothing is there.
+    unbounded, more = (needed is None and training.mode == mode for mode in ("paper", "tight"))
+    content |= {
+        "attackers": MOST + 1 if more else needed,
+        "at_least": more,
+        "unbounded": unbounded,
+        "proven": training.mode == "tight",
+    }
     most = f"more than {MOST}" if training.mode == "tight" else "infinitely many"
     text = f"at least {most if needed is None else needed} attackers ({training.threat})\n{note}"
     answer(as_json, content | {"note": note}, text)

@@ -55,10 +55,10 @@ def _verdict(file: Path) -> tuple[Certificate | None, Check]:
     beside = file.parent / stored.file
     try:
         scores = beside.read_bytes()
-    except OSError as error:
-        return stored.certificate, Check(
-            (f"the stored scores cannot be read: {beside}: {error.strerror or error}",)
-        )
+    except (OSError, ValueError) as error:
+        # A ValueError is a name that no file can have.
+        why = getattr(error, "strerror", None) or error
+        return stored.certificate, Check((f"the stored scores cannot be read: {str(beside)!a}: {why}",))
     return stored.certificate, recompute(stored, scores)
 
 

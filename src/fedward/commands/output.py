@@ -27,4 +27,4 @@ def answer(as_json: bool, content: dict[str, Any], text: str) -> None:
     if as_json:
         print(json.dumps(content))
     else:
-        Console().print(text, highlight=False, soft_wrap=True)
+        Console().print(text, highlight=False, soft_wrap=True, markup=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -88,6 +89,7 @@ def calibrate(
     if noise_multiplier is None:
         rounds = whole("steps", given("--steps", steps))
         z = noise_for(epsilon, delta, event, rounds, accountant, sampler.adjacency)
+        z = math.ceil(z * 1e4) / 1e4  # what is printed must hold too
         wanted = f"noise multiplier {z:.4f} for {rounds} steps"
     else:
         z = positive("noise multiplier", noise_multiplier)

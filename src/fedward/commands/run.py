@@ -28,9 +28,9 @@ def run_command(file: File, out: Out = None, data: Data = None, as_json: AsJson 
     terminal.heading(console, setup, path)
     with open_run(path) as directory:
         terminal.progress(console, setup, run(setup, directory))
-        result, records = directory.result(), directory.metrics()
+        result, records, spent = directory.result(), directory.metrics(), directory.ledger()
     assert result is not None  # a run that ends without an error has one
     if as_json:
         print(json.dumps({"epsilon": result["guarantee"]["epsilon"], **result, "directory": str(path)}))
     else:
-        terminal.result(console, setup, result, records)
+        terminal.result(console, setup, spent, result, records)

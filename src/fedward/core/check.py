@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _NormBase
+from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 
-from fedward.core.algorithm import Algorithm
+from fedward.core.algorithm import Algorithm, total_bound
 from fedward.core.federation import Federation
+from fedward.core.parameters import ParameterSpec
+from fedward.core.types import Bounds
 from fedward.core.validate import InvalidValue
 
 
@@ -17,19 +21,36 @@ def check_setup(algorithm: Algorithm, module: nn.Module, federation: Federation)
     if algorithm.noise.multiplier > 0:
         refuse_batch_norm(module)
     check_output(module, federation)
+    check_clipping(algorithm, ParameterSpec.of(module).size)
 
 
 def refuse_batch_norm(module: nn.Module) -> None:
     """Under DP a layer must not mix examples or carry statistics of them past the clipping."""
     for name, layer in module.named_modules():
-        if isinstance(layer, _NormBase) and (
-            layer.track_running_stats or "BatchNorm" in type(layer).__name__
-        ):
+        if isinstance(layer, _NormBase) and (layer.track_running_stats or isinstance(layer, _BatchNorm)):
             raise InvalidValue(
                 f"layer {name or 'of the model'} is {type(layer).__name__}, which is refused under "
                 "differential privacy: it mixes examples or keeps statistics of them; use nn.GroupNorm or "
                 "nn.LayerNorm instead"
             )
+
+
+def check_clipping(algorithm: Algorithm, size: int) -> None:
+    """Checks that norm, policy and local trainer fit the model and each other, before a round is reserved."""
+    sizes = getattr(algorithm.norm, "sizes", None)
+    if sizes is not None and sum(sizes) != size:
+        raise InvalidValue(f"sizes of the layers must add up to {size} parameters, got {sum(sizes)}")
+    bounds: Bounds = ()
+    if not algorithm.policy.reads_norms:
+        bounds = algorithm.policy.bound(algorithm.policy.init(), 0, None)
+        groups = algorithm.norm.groups
+        if len(bounds) not in (1, groups):
+            raise InvalidValue(f"clip bounds must be 1 or {groups}, one for each layer, got {len(bounds)}")
+        bounds = bounds * groups if len(bounds) == 1 else bounds
+        std = algorithm.noise_std(total_bound(bounds))
+        if not math.isfinite(std):
+            raise InvalidValue(f"standard deviation of the noise must be finite, got {std}")
+    algorithm.local.at_round(0, bounds)
 
 
 def check_output(module: nn.Module, federation: Federation) -> None:

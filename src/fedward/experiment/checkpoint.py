@@ -12,6 +12,7 @@ from fedward.core.validate import InvalidValue
 from fedward.privacy import ledger_file
 
 _FORMAT = "fedward checkpoint 1"
+_KEYS = {"format", "replica", "round", "parameters", "server", "policy", "ledger"}
 
 
 def to_bytes(state: ServerState) -> bytes:
@@ -35,7 +36,7 @@ def from_bytes(content: bytes, source: str) -> ServerState:
         saved = torch.load(io.BytesIO(content), weights_only=True, map_location="cpu")
     except (RuntimeError, EOFError, pickle.UnpicklingError, ValueError, KeyError) as error:
         raise InvalidValue(f"{source} is damaged and cannot be read: {error}") from error
-    if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
+    if not isinstance(saved, dict) or saved.get("format") != _FORMAT or saved.keys() != _KEYS:
         raise InvalidValue(f"{source} must be a file of the format {_FORMAT!r}")
     ledger, _ = ledger_file.loads(saved["ledger"])
     return ServerState(

@@ -109,7 +109,7 @@ class Experiment(Section):
 
     def delta_for(self, federation: Federation) -> float:
         """The file's δ, or N^-1.1, the papers' choice for N users."""
-        return self.privacy.delta if self.privacy.delta is not None else federation.num_users**-1.1
+        return self.privacy.delta if self.privacy.delta is not None else max(2, federation.num_users) ** -1.1
 
     def accountant_for(self, algorithm: Algorithm) -> str:
         """The file's accountant, or the tightest that has a proof for the sampling."""

@@ -7,6 +7,8 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from fedward.core.validate import nearest
+
 _WANTED = {
     "float_type": "a number",
     "int_type": "a whole number",
@@ -35,7 +37,9 @@ def _line(details: ErrorDetails, content: dict[str, Any]) -> str:
         return f"{key} must be {_WANTED[details['type']]}, got {details['input']!r}"
     if details["type"] == "literal_error":
         allowed = details["ctx"]["expected"].replace(" or ", ", ")
-        return f"{key} must be one of {allowed}, got {details['input']!r}"
+        names = [name.strip("'") for name in allowed.split(", ")]
+        hint = nearest(details["input"], names) if isinstance(details["input"], str) else ""
+        return f"{key} must be one of {allowed}, got {details['input']!r}{hint}"
     message = details["msg"].removeprefix("Value error, ")
     return f"{key}: {message}" if key else message
 

@@ -8,6 +8,18 @@ import os
 from pathlib import Path
 from typing import Any
 
+from fedward.core.validate import InvalidValue
+
+
+def _record(path: Path, line: str | bytes) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise InvalidValue(f"{path} is damaged and cannot be read: {error}") from error
+    if not isinstance(record, dict) or not isinstance(record.get("round"), int):
+        raise InvalidValue(f"{path} is damaged: a line must be an object with a round, got {line!r:.60}")
+    return record
+
 
 def append(path: Path, record: dict[str, Any]) -> None:
     """Adds a record."""
@@ -35,7 +47,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     whole_lines = path.read_text(encoding="utf8").split("\n")[:-1]
-    return [json.loads(line) for line in whole_lines]
+    return [_record(path, line) for line in whole_lines]
 
 
 def cut(path: Path, rounds: int) -> None:
@@ -48,7 +60,7 @@ def cut(path: Path, rounds: int) -> None:
     kept = 0
     with path.open("rb+") as file:
         for line in file:
-            if not line.endswith(b"\n") or json.loads(line)["round"] >= rounds:
+            if not line.endswith(b"\n") or _record(path, line)["round"] >= rounds:
                 break
             kept += len(line)
         file.truncate(kept)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import platform
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from fedward.experiment.config import Experiment
 from fedward.experiment.digest import data_digest
 from fedward.experiment.store import RunDirectory
 from fedward.privacy import Guarantee
+from fedward.privacy.pld import NoiseTooSmall
 from fedward.privacy.shares import shares
 from fedward.version import __version__
 
@@ -81,9 +82,17 @@ def prepare(experiment: Experiment, data_dir: Path | None = None) -> Setup:
         accountant=experiment.accountant_for(algorithm),
     )
     # An accountant without a proof for this sampling, or a budget too small for one round, ends here.
-    _ = setup.planned
     budget = experiment.make_budget(algorithm, federation)
-    if budget is not None:
+    if budget is None:
+        try:
+            _ = setup.planned
+        except NoiseTooSmall:
+            if experiment.privacy.accountant is not None:
+                raise
+            # Weak DP, or very many rounds: an ε that pld does not compute still gets its number.
+            setup = replace(setup, accountant="rdp")
+    else:
+        # Not what all rounds would cost: the budget ends the training before.
         budget.check_first_round(algorithm.round_event(federation.num_users, 0), algorithm.sampler.adjacency)
     return setup
 

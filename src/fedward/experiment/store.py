@@ -40,6 +40,9 @@ class RunDirectory:
         """Writes what is run, or checks that the directory holds the same run."""
         file = self.path / "run.json"
         if not file.exists():
+            for name in ("checkpoint.pt", "ledger.json", "result.json"):
+                if (self.path / name).exists():
+                    raise InvalidValue(f"{self.path} holds {name} but no run.json: not a run to go on with")
             self._write("run.json", json.dumps(manifest, indent=2) + "\n")
             return
         stored = self._read_json("run.json")
@@ -65,13 +68,28 @@ class RunDirectory:
 
         A reservation for a round that the checkpoint already holds was settled there.
         """
-        file = self.path / "ledger.json"
-        if not file.exists():
+        if not (self.path / "ledger.json").exists():
+            if state.round > 0:
+                raise InvalidValue(
+                    f"{self.path} holds a checkpoint but no ledger.json: what was spent is not known"
+                )
             return state
-        ledger, _ = ledger_file.loads(file.read_text(encoding="utf8"))
+        ledger = self.ledger()
+        if ledger.rounds > state.round:
+            raise InvalidValue(
+                f"{self.path} must hold the checkpoint of round {ledger.rounds}, got that of {state.round}"
+            )
         if ledger.reserved is not None and ledger.reserved.first_round >= state.round:
             return replace(state, ledger=ledger)
         return state
+
+    def ledger(self) -> Ledger:
+        """What has been spent, as it is on disk."""
+        file = self.path / "ledger.json"
+        try:
+            return ledger_file.loads(file.read_text(encoding="utf8"))[0]
+        except (InvalidValue, UnicodeDecodeError) as error:
+            raise InvalidValue(f"{file} cannot be used: {error}") from error
 
     def reserve(self, ledger: Ledger) -> None:
         """Makes a round's reservation durable (the ``Journal`` of ``train``)."""

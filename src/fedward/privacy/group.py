@@ -30,6 +30,8 @@ _ROUND_OFF_A_ROUND = 1e-14
 # A coarser grid is safe too, and so many points are only needed where nothing can be certified.
 _MOST_POINTS = 2**17
 _LEAST_STEP = 1e-9
+# A larger group takes minutes.
+_MOST_USERS = 100_000
 # Steps in one standard deviation of a round's loss at the default interval.
 _RESOLUTION = 20.0
 _DEFAULT_INTERVAL = 1e-2
@@ -111,7 +113,8 @@ def group_curve(spending: Spending, k: int, *, interval: float = _DEFAULT_INTERV
     >>> round(curve.delta("base|mixture", 0.0), 3), round(curve.delta("mixture|base", 0.0), 3)
     (0.308, 0.308)
     """
-    whole("group size", k, at_least=0)
+    if whole("group size", k, at_least=0) > _MOST_USERS:
+        raise InvalidValue(f"group size must be at most {_MOST_USERS:,}, got {k:,}")
     positive("interval", interval)
     rounds = _rounds(spending)
     if k == 0 or not rounds:

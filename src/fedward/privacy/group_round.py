@@ -147,15 +147,19 @@ class GroupRound:
         low, high = self.ends
         table = np.linspace(low, high, 2049)
         y = np.interp(losses, self.loss(table)[0], table)
+        open = np.arange(len(y))
         for _ in range(_NEWTON_STEPS):
-            value, slope = self.loss(y)
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                moved = np.clip(y - (value - losses) / slope, low, high)
+            value, slope = self.loss(y[open])
             # By the loss, not by y: where the loss hardly rises y is not known better, nor needed.
-            open = np.abs(value - losses) > _PRECISION * np.maximum(1.0, np.abs(losses))
-            if not open.any():
+            off = value - losses[open]
+            far = np.abs(off) > _PRECISION * np.maximum(1.0, np.abs(losses[open]))
+            if not far.any():
                 break
-            y = np.where(open & np.isfinite(moved), moved, y)
+            # Only those that are still off: a few points of a large group never get so close.
+            open, off, slope = open[far], off[far], slope[far]
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                moved = np.clip(y[open] - off / slope, low, high)
+            y[open] = np.where(np.isfinite(moved), moved, y[open])
         return np.maximum.accumulate(y)
 
     def _masses(self, edge: Array) -> tuple[Array, Array]:

@@ -57,7 +57,12 @@ def pld(spending: Spending, delta: float, adjacency: Adjacency) -> float:
     accountant = PLDAccountant()
     for event, count in parts:
         accountant.compose(event, count)
-    return float(accountant.get_epsilon(delta))
+    epsilon = float(accountant.get_epsilon(delta))
+    if epsilon == math.inf:
+        raise InvalidValue(
+            f"delta must be larger for pld, whose grid leaves out the last tails, got {delta:g}; use rdp"
+        )
+    return epsilon
 
 
 def _require_a_grid(parts: Mechanisms, delta: float, adjacency: Adjacency) -> None:

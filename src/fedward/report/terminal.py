@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,9 @@ def progress(console: Console, setup: Setup, rounds: Iterable[RunProgress]) -> N
             bar.update(task, completed=step.rounds, accuracy=accuracy)
 
 
-def result(console: Console, setup: Setup, result: dict[str, Any], records: Sequence[dict[str, Any]]) -> None:
+def result(
+    console: Console, setup: Setup, spent: Ledger, result: dict[str, Any], records: Sequence[dict[str, Any]]
+) -> None:
     """Rounds, accuracy and the guarantee of a finished run."""
     private = not setup.algorithm.unproven
     table = Table("round", "accuracy", "loss", *(["ε"] if private else []))
@@ -76,7 +79,7 @@ def result(console: Console, setup: Setup, result: dict[str, Any], records: Sequ
         loss = "not finite" if record["loss"] is None else f"{record['loss']:.4f}"
         cells = [str(rounds), f"{record['accuracy']:.2%}", loss]
         if private:
-            cells.append(f"{setup.guarantee(rounds).epsilon:.4f}")
+            cells.append(f"{_after(spent, rounds).guarantee(setup.delta, setup.accountant).epsilon:.4f}")
         table.add_row(*cells)
     if records:
         console.print(table)
@@ -110,6 +113,16 @@ def ledger(console: Console, spent: Ledger, checks: Sequence[Check]) -> None:
         parts = shares(spent, check.claimed.delta, check.claimed.accountant)
         if parts is not None:
             console.print(str(parts), highlight=False, soft_wrap=True)
+
+
+def _after(spent: Ledger, rounds: int) -> Ledger:
+    """The ledger as it was after that many rounds, with what was charged in vain until then."""
+    entries = [
+        replace(entry, count=min(entry.count, rounds - entry.first_round)) if entry.released else entry
+        for entry in spent.entries
+        if entry.first_round < rounds
+    ]
+    return replace(spent, entries=tuple(entries), reserved=None)
 
 
 def in_words(event: DpEvent) -> str:

@@ -80,7 +80,9 @@ class Confidence:
             raise InvalidType(f"simultaneous must be true or false, got {self.simultaneous!r}")
         if not isinstance(self.looks, list | tuple):
             raise InvalidType(f"looks must be numbers of replicas, got {self.looks!r}")
-        object.__setattr__(self, "looks", tuple(whole("number of replicas", look) for look in self.looks))
+        object.__setattr__(
+            self, "looks", tuple(int(whole("number of replicas", look)) for look in self.looks)
+        )
         if not self.looks or any(b <= a for a, b in zip(self.looks, self.looks[1:], strict=False)):
             raise InvalidValue(f"looks must be rising numbers of replicas, got {self.looks}")
         if len(self.looks) > 1 and self.method not in ANY_TIME:
