@@ -196,6 +196,17 @@ def test_no_content_gives_anything_but_an_experiment_or_a_clear_error(place: str
         assert isinstance(from_content(content), Experiment)
 
 
+def test_the_number_of_users_can_be_declared_apart_from_the_data() -> None:
+    experiment = from_content(changed(privacy__users=40, privacy__delta=None))
+    federation = experiment.load_data()
+    algorithm = experiment.make_algorithm(federation, tiny_model(64, 10))
+    assert federation.num_users == 20
+    assert algorithm.aggregator.expected_cohort == 20  # type: ignore[attr-defined]
+    assert experiment.delta_for(federation) == pytest.approx(40**-1.1)
+    with pytest.raises(InvalidValue, match="users must be at least 1"):
+        from_content(changed(privacy__users=0))
+
+
 def test_a_policy_in_a_file_learns_the_cohort_from_the_sampler() -> None:
     content = changed(algorithm__clip_bound=None)
     content["algorithm"]["policy"] = {"name": "quantile", "initial": 0.1, "quantile": 0.5, "bit_noise": 2.0}

@@ -36,11 +36,21 @@ _ALGORITHM = OneOf(
 
 
 class PrivacySection(Section):
-    """How privacy is accounted for, and how much may be spent."""
+    """How privacy is accounted for, and how much may be spent.
 
+    ``users`` declares N, from which the divisor of means, the noise and the default δ follow. If it is not
+    given the number of users in the data is taken, and so is made public.
+    """
+
+    users: int | None = None
     delta: float | None = None
     accountant: str | None = None
     budget: float | None = None
+
+    @field_validator("users")
+    @classmethod
+    def _check_users(cls, value: int | None) -> int | None:
+        return value if value is None else whole("users", value)
 
     @field_validator("delta")
     @classmethod
@@ -100,16 +110,25 @@ class Experiment(Section):
     def make_algorithm(self, federation: Federation, model: nn.Module) -> Algorithm:
         sampler: Sampler = self.algorithm.sampler.build()  # type: ignore[attr-defined]
         sampler.check(federation.num_users)
+        declared = self.declared_users(federation)
         algorithm: Algorithm = self.algorithm.build(
-            num_users=federation.num_users,
+            num_users=declared,
             layers=ParameterSpec.of(model).layer_sizes(),
-            expected_cohort=sampler.expected_size(federation.num_users),
+            expected_cohort=sampler.expected_size(declared),
         )
         return algorithm
 
+    def declared_users(self, federation: Federation) -> int:
+        """The N that is public: declared in the file, or the number of users in the data."""
+        return self.privacy.users if self.privacy.users is not None else federation.num_users
+
     def delta_for(self, federation: Federation) -> float:
         """The file's δ, or N^-1.1, the papers' choice for N users."""
-        return self.privacy.delta if self.privacy.delta is not None else max(2, federation.num_users) ** -1.1
+        return (
+            self.privacy.delta
+            if self.privacy.delta is not None
+            else max(2, self.declared_users(federation)) ** -1.1
+        )
 
     def accountant_for(self, algorithm: Algorithm) -> str:
         """The file's accountant, or the tightest that has a proof for the sampling."""

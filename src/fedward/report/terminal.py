@@ -107,6 +107,9 @@ def ledger(console: Console, spent: Ledger, checks: Sequence[Check]) -> None:
     if spent.reserved is not None:
         table.add_row(str(spent.reserved.first_round + 1), "1", in_words(spent.reserved.event) + ", reserved")
     console.print(table)
+    if not checks:
+        why = f"no guarantee: {spent.reason}" if spent.reason else "no claims: the run is not finished"
+        console.print(why, highlight=False, soft_wrap=True)
     for check in checks:
         verdict = "holds" if check.holds else f"{check.problem}: recomputed ε = {check.recomputed:.6f}"
         console.print(f"{check.claimed}: {verdict}", highlight=False, soft_wrap=True)
