@@ -180,6 +180,15 @@ def test_impossible_options_are_refused_in_words(fedward: Any, options: list[obj
     assert "Traceback" not in answer.err
 
 
+def test_a_search_that_stopped_does_not_claim_that_nothing_is_there(fedward: Any) -> None:
+    options = ["--cost", 0.3, "--cost-bound", 0.5, "--tau", 2, "--noise-multiplier", 3000]
+    answer = fedward("certificate", "attackers", *options, "--sampling-rate", 0.1, "--rounds", 3, "--json")
+    found = answer.json()
+    assert found["at_least"]
+    assert not found["unbounded"]
+    assert found["attackers"] == 4097
+
+
 def test_run_prints_rounds_accuracy_and_guarantee(fedward: Any, tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(EXPERIMENT.format(rounds=2))
     answer = fedward("run", "small.toml")
