@@ -180,6 +180,14 @@ def test_impossible_options_are_refused_in_words(fedward: Any, options: list[obj
     assert "Traceback" not in answer.err
 
 
+def test_a_certificate_about_examples_says_that_attackers_only_poison_data(fedward: Any) -> None:
+    options = ["--top", 0.9, "--noise-multiplier", 3, "--sampling-rate", 0.1, "--rounds", 3]
+    for unit, behaviour in (("user", "anything"), ("example", "data")):
+        answer = fedward("certificate", "k", *options, "--unit", unit, "--json")
+        assert answer.json()["behaviour"] == behaviour
+    assert "poisoned data only" in fedward("certificate", "k", *options, "--unit", "example").out
+
+
 def test_a_search_that_stopped_does_not_claim_that_nothing_is_there(fedward: Any) -> None:
     options = ["--cost", 0.3, "--cost-bound", 0.5, "--tau", 2, "--noise-multiplier", 3000]
     answer = fedward("certificate", "attackers", *options, "--sampling-rate", 0.1, "--rounds", 3, "--json")

@@ -179,7 +179,9 @@ def attackers(
 
 
 def _in_words(found: int | None, training: Training) -> str:
-    units = "users" if training.content["unit"] == "user" else "examples"
+    # An example can only be poisoned; a user that skips its local DP voids what is said about examples.
+    users = training.content["unit"] == "user"
+    units = "users" if users else "examples (poisoned data only: every user keeps to its local DP)"
     done = {"inject": "injected", "present": "present", "compromise": "compromised"}[training.threat]
     if found is None:
         return f"k is unbounded: certified against any number of {done} {units}"

@@ -78,6 +78,7 @@ def described(
         "mode": mode,
         "threat": threat,
         "unit": unit,
+        "behaviour": "anything" if unit == "user" else "data",
         "attendance": attendance,
         "noise_multiplier": noise_multiplier,
         "sampling_rate": sampling_rate,
