@@ -85,3 +85,9 @@ def test_a_bound_near_the_smallest_number_gives_nothing_rather_than_too_much() -
     update = torch.ones(1000)
     clipped = clip_to(update, l2_norm(update), 1e-45)
     assert exact_norm(clipped) <= 1e-45
+
+
+@pytest.mark.parametrize("bad", [math.inf, -math.inf, math.nan])
+def test_clipping_an_update_that_is_not_finite_ends_and_gives_nothing(bad: float) -> None:
+    update = torch.tensor([1.0, bad, 2.0])
+    assert torch.equal(clip_to(update, l2_norm(update), 0.5), torch.zeros(3))

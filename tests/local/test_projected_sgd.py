@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from fedward.clipping import PolynomialDecay, RawMedian
+from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.core.round import plan_round
 from fedward.core.validate import InvalidValue
@@ -87,3 +88,11 @@ def test_central_dp_projects_at_the_user_and_clips_again_at_the_server() -> None
     assert algorithm.bounds(algorithm.init(torch.zeros(3)), None) == (0.2,)
     # σ = zS/(qN), not the published zS/q.
     assert algorithm.noise_std(0.2) == pytest.approx(1.0 * 0.2 / 6)
+
+
+def test_a_walk_that_leaves_the_numbers_ends_and_shows_it() -> None:
+    model = FlatModule(torch.nn.Linear(3, 2))
+    huge = Examples(EXAMPLES.x * 1e4, EXAMPLES.y)  # type: ignore[operator]
+    trainer = ProjectedSGD(sgd=tiny_sgd(learning_rate=3e38, epochs=2)).at_round(0, (0.5,))
+    trainer.train(model, huge, np.random.default_rng(0))
+    assert not bool(torch.isfinite(model.parameters).all())

@@ -95,9 +95,11 @@ def l2_norm(vector: Tensor) -> float:
 
 
 def clip_to(update: Tensor, norm: float, bound: float) -> Tensor:
-    """The update scaled to at most ``bound``; ``norm`` is its ``l2_norm``."""
+    """The update scaled to at most ``bound``; ``norm`` is its ``l2_norm``. One that is not finite becomes 0."""
     if norm <= bound:
         return update
+    if not math.isfinite(norm) and not bool(torch.isfinite(update).all()):
+        return torch.zeros_like(update)
     # An update of float64 may have a norm beyond the largest number: halve it until it has one.
     while math.isinf(norm):
         update = update / 2

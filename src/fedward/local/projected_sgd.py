@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,5 +62,7 @@ class Projected:
         for _ in self.sgd.walk(model, examples, rng):
             moved = model.parameters - centre
             distance = l2_norm(moved)
+            if not math.isfinite(distance):
+                return  # the server rejects such a row and counts it, which a projected one would hide
             if distance > self.bound:
                 model.parameters.copy_(centre + clip_to(moved, distance, self.bound))
