@@ -13,7 +13,17 @@ from fedward.core.algorithm import Algorithm
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
 from fedward.core.round import finish_round, plan_round
-from fedward.core.types import Adversary, Plan, RoundLog, Row, ServerState
+from fedward.core.types import (
+    Adversary,
+    Bounds,
+    Knowledge,
+    LocalTrainer,
+    Plan,
+    RoundLog,
+    Row,
+    ServerState,
+    Sight,
+)
 from fedward.local import SGD
 from fedward.presets import user_dp_fedavg
 from fedward.sampling import PoissonSampler
@@ -33,6 +43,26 @@ def tiny_model(features: int = 3, classes: int = 2, seed: int = 0) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return nn.Sequential(nn.Linear(features, 4), nn.Tanh(), nn.Linear(4, classes))
+
+
+def tiny_pictures(num_users: int = 12, per_user: int = 6, seed: int = 0) -> Federation:
+    """Pictures of 4 x 4 pixels in 3 classes, bright or dark; every user owns some of each class."""
+    rng = np.random.default_rng(seed)
+
+    def pictures(count: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        y = np.arange(count) % 3
+        brightness = rng.uniform(0.2, 1.0, size=(count, 1, 1, 1))
+        x = rng.uniform(size=(count, 1, 4, 4)) * brightness
+        x[np.arange(count), 0, y, y] = 1.0
+        return x.astype(np.float32), y
+
+    x, y = pictures(num_users * per_user)
+    users = np.repeat(np.arange(num_users), per_user)
+    return Federation.from_arrays(x, y, users, test=pictures(90))
+
+
+def tiny_picture_model(seed: int = 0) -> nn.Module:
+    return nn.Sequential(nn.Flatten(), tiny_model(features=16, classes=3, seed=seed))
 
 
 def tiny_sgd(**changes: Any) -> SGD:
@@ -81,6 +111,8 @@ class Tamperer:
         self, users: set[int], sent: Callable[[int, Tensor], Any], data: Examples | None = None
     ) -> None:
         self.users = frozenset(users)
+        self.knowledge: Knowledge = "own"
+        self.needs_all_rows = False
         self._sent, self._data = sent, data
 
     def poison(
@@ -88,5 +120,8 @@ class Tamperer:
     ) -> tuple[str, Examples] | None:
         return None if self._data is None else ("poisoned", self._data)
 
-    def tamper(self, user: int, update: Tensor, round: int, rng: np.random.Generator) -> Any:
+    def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
+        return trainer
+
+    def tamper(self, user: int, update: Tensor, sight: Sight, rng: np.random.Generator) -> Any:
         return self._sent(user, update)

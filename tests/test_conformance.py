@@ -13,7 +13,17 @@ import torch
 
 import fedward
 from fedward import presets
-from fedward.aggregation import AGGREGATORS, Mean, WeightedMean
+from fedward.aggregation import (
+    AGGREGATORS,
+    Bulyan,
+    CoordinateMedian,
+    GeometricMedian,
+    Krum,
+    Mean,
+    MultiKrum,
+    TrimmedMean,
+    WeightedMean,
+)
 from fedward.clipping import (
     CLIP_POLICIES,
     ClipNormDecay,
@@ -56,11 +66,26 @@ SLOTS: dict[str, tuple[dict[str, Any], list[Any]]] = {
             RawMedian(),
         ],
     ),
-    "aggregator": (AGGREGATORS, [Mean(expected_cohort=3.0), WeightedMean()]),
+    "aggregator": (
+        AGGREGATORS,
+        [
+            Mean(expected_cohort=3.0),
+            WeightedMean(),
+            Krum(malicious=1),
+            MultiKrum(malicious=2),
+            MultiKrum(malicious=1, selected=3),
+            CoordinateMedian(),
+            TrimmedMean(trimmed=2),
+            GeometricMedian(),
+            Bulyan(malicious=0),
+            Bulyan(malicious=2),
+        ],
+    ),
     "noise": (NOISES, [GaussianNoise(multiplier=1.0), NoNoise()]),
     "server": (SERVERS, [ServerStep(), ServerMomentum(), ServerAdam()]),
 }
 COMMON: dict[str, Any] = {"num_users": 12, "sampler": PoissonSampler(rate=0.5), "local": tiny_sgd()}
+EVERYONE: dict[str, Any] = {"sampler": EveryoneSampler(), "local": tiny_sgd()}
 PRESET_EXAMPLES: dict[str, Algorithm] = {
     "fedavg": presets.fedavg(sampler=PoissonSampler(rate=0.5), local=tiny_sgd()),
     "fedsgd": presets.fedsgd(sampler=PoissonSampler(rate=0.5), learning_rate=0.1),
@@ -70,6 +95,12 @@ PRESET_EXAMPLES: dict[str, Algorithm] = {
     "adaptive_clipping": presets.adaptive_clipping(**COMMON, noise_multiplier=1.0),
     "norm_bounding": presets.norm_bounding(**COMMON, clip_bound=0.5),
     "weak_dp": presets.weak_dp(**COMMON, clip_bound=0.5, noise_std=0.02),
+    "krum": presets.krum(**EVERYONE, malicious=2),
+    "multi_krum": presets.multi_krum(**EVERYONE, malicious=2, clip_bound=0.5),
+    "median": presets.median(**EVERYONE),
+    "trimmed_mean": presets.trimmed_mean(**EVERYONE, trimmed=2),
+    "geometric_median": presets.geometric_median(**EVERYONE),
+    "bulyan": presets.bulyan(**EVERYONE, malicious=2),
 }
 
 
@@ -166,10 +197,27 @@ def test_a_policy_keeps_its_bound_positive_for_a_thousand_rounds(
         assert all(isinstance(value, float) for value in state)
 
 
+ROWS: dict[str, list[torch.Tensor]] = {
+    "empty cohort": [],
+    "one row": [torch.ones(4)],
+    "zeros": [torch.zeros(4)] * 3,
+    "one huge": [torch.full((4,), 1e30), torch.ones(4)],
+    "eleven": list(torch.randn(11, 4, generator=torch.Generator().manual_seed(0))),
+    "eleven equal": [torch.ones(4)] * 11,
+    "eleven, some huge": [
+        torch.full((4,), (-1) ** i * 3e38) if i < 4 else torch.ones(4) * i for i in range(11)
+    ],
+    "all huge": [torch.tensor([3e38, -3e38, 1e30, 0.0]) * (1 - i / 11) for i in range(11)],
+}
+
+
 @pytest.mark.parametrize("aggregator", parts("aggregator"), ids=repr)
-def test_an_aggregator_takes_any_cohort_and_leaves_the_rows_alone(aggregator: Any) -> None:
+def test_an_aggregator_takes_any_cohort_of_enough_rows_and_leaves_the_rows_alone(aggregator: Any) -> None:
     parameters = torch.zeros(4)
-    for rows in ([], [torch.ones(4)], [torch.zeros(4)] * 3, [torch.full((4,), 1e30), torch.ones(4)]):
+    # With fewer rows a round keeps the model and never asks.
+    cohorts = [rows for rows in ROWS.values() if len(rows) >= aggregator.least_rows]
+    assert len(cohorts) >= 4
+    for rows in cohorts:
         copies = [row.clone() for row in rows]
         results = []
         for _ in range(2):

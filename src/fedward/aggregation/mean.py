@@ -37,6 +37,14 @@ class Mean:
     def needs_all_rows(self) -> bool:
         return False
 
+    @property
+    def least_rows(self) -> int:
+        return 0
+
+    @property
+    def missing_as_zero(self) -> bool:
+        return True
+
     def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
         one_of("adjacency", adjacency, ["add/remove", "replace-one", "local"])
         rows = 1.0 if adjacency == "add/remove" else 2.0

@@ -26,6 +26,14 @@ class WeightedMean:
     def needs_all_rows(self) -> bool:
         return False
 
+    @property
+    def least_rows(self) -> int:
+        return 0
+
+    @property
+    def missing_as_zero(self) -> bool:
+        return True
+
     def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
         return None
 

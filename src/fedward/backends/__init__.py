@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from fedward.backends.attack_metrics import AttackMetrics, measure
 from fedward.backends.evaluation import Metrics, evaluate
 from fedward.backends.in_process import InProcess
 
-__all__ = ["InProcess", "Metrics", "evaluate"]
+__all__ = ["AttackMetrics", "InProcess", "Metrics", "evaluate", "measure"]

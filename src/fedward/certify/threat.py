@@ -9,6 +9,7 @@ from dp_accounting import PoissonSampledDpEvent
 
 from fedward.core.algorithm import Algorithm
 from fedward.core.validate import InvalidValue, one_of
+from fedward.privacy.events import STAGED
 from fedward.privacy.group import THREATS, Threat
 from fedward.privacy.ledger import Ledger
 from fedward.privacy.spending import Mechanisms, fixed_size, mechanisms, non_private
@@ -55,9 +56,9 @@ def certifiable(ledger: Ledger, model: ThreatModel) -> Mechanisms:
     """The spending that a certificate against these attackers may be computed from.
 
     Refuses, with the reason, whatever the bounds do not cover: a training without a guarantee (no noise,
-    no clipping, raw-median clipping, an aggregator without a sensitivity), fixed-size sampling, an
-    adjacency other than add/remove, attackers that choose their rounds while q is below 1, and certificates
-    about examples when a user may skip its local noise.
+    no clipping, raw-median clipping, an aggregator without a sensitivity), cohorts with an exact number of
+    attackers, fixed-size sampling, an adjacency other than add/remove, attackers that choose their rounds
+    while q is below 1, and certificates about examples when a user may skip its local noise.
 
     >>> from dp_accounting import GaussianDpEvent
     >>> event = PoissonSampledDpEvent(0.1, GaussianDpEvent(3.0))
@@ -74,6 +75,10 @@ def certifiable(ledger: Ledger, model: ThreatModel) -> Mechanisms:
         raise InvalidValue("a certificate needs a training with a guarantee, got a release without noise")
     if not parts:
         raise InvalidValue("a certificate needs a ledger with at least one round, got none")
+    if STAGED in ledger.sampling:
+        raise InvalidValue(
+            f"a certificate needs attackers who are sampled like everybody else, got {ledger.sampling}"
+        )
     if fixed_size(parts):
         raise InvalidValue(
             "a certificate needs Poisson sampling, got fixed-size sampling: no dominating pair is known for "
@@ -109,6 +114,10 @@ def certifiable_algorithm(algorithm: Algorithm) -> None:
         )
     if algorithm.unproven:
         raise InvalidValue(f"a certificate needs a training with a guarantee, got none: {algorithm.unproven}")
+    if STAGED in str(algorithm.sampler):
+        raise InvalidValue(
+            f"a certificate needs attackers who are sampled like everybody else, got {algorithm.sampler}"
+        )
     if algorithm.sampler.adjacency != "add/remove":
         raise InvalidValue(
             f"a certificate needs a sampler for users added or removed, got {algorithm.sampler}"

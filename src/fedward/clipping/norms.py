@@ -95,7 +95,7 @@ def l2_norm(vector: Tensor) -> float:
 
 
 def clip_to(update: Tensor, norm: float, bound: float) -> Tensor:
-    """The update scaled to at most ``bound``; ``norm`` is its ``l2_norm``. One that is not finite becomes 0."""
+    """The update scaled to at most ``bound``; ``norm`` is its ``l2_norm``. What is not finite becomes 0."""
     if norm <= bound:
         return update
     if not math.isfinite(norm) and not bool(torch.isfinite(update).all()):

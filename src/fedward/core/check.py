@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 import torch
 from torch import Tensor, nn
@@ -11,17 +12,54 @@ from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from fedward.core.algorithm import Algorithm, total_bound
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
-from fedward.core.types import Bounds
-from fedward.core.validate import InvalidValue
+from fedward.core.types import Adversary, Bounds, Knowledge
+from fedward.core.validate import InvalidValue, one_of
 
 
-def check_setup(algorithm: Algorithm, module: nn.Module, federation: Federation) -> None:
+def check_setup(
+    algorithm: Algorithm,
+    module: nn.Module,
+    federation: Federation,
+    adversary: Adversary | None = None,
+    rounds: int | None = None,
+) -> None:
     """Raises with a clear message if training could not work or its guarantee could not hold."""
     algorithm.sampler.check(federation.num_users)
+    check_cohort(algorithm, federation.num_users)
     if algorithm.noise.multiplier > 0:
         refuse_batch_norm(module)
     check_output(module, federation)
-    check_clipping(algorithm, ParameterSpec.of(module).size)
+    bounds = check_clipping(algorithm, ParameterSpec.of(module).size)
+    if adversary is not None:
+        check_adversary(adversary, algorithm, federation.num_users, bounds, rounds)
+
+
+def check_adversary(
+    adversary: Adversary, algorithm: Algorithm, num_users: int, bounds: Bounds, rounds: int | None = None
+) -> None:
+    """An adversary must say what it knows, own users that exist, act in time, and be able to train."""
+    one_of("knowledge", adversary.knowledge, get_args(Knowledge))
+    strangers = sorted(user for user in adversary.users if not 0 <= user < num_users)
+    if strangers:
+        raise InvalidValue(f"attackers must be users from 0 to {num_users - 1}, got {strangers[0]}")
+    chosen = getattr(adversary, "rounds", None) or (0,)
+    if rounds is not None and max(chosen) >= rounds:
+        raise InvalidValue(
+            f"rounds of the attack must lie below the number of rounds, {rounds}, got {max(chosen)} "
+            "(rounds are counted from 0)"
+        )
+    for round in chosen:
+        adversary.trainer(algorithm.local.at_round(round, bounds), round, bounds)
+
+
+def check_cohort(algorithm: Algorithm, num_users: int) -> None:
+    """A rule that needs more rows than a cohort is expected to have would never move the model."""
+    expected, least = algorithm.sampler.expected_size(num_users), algorithm.aggregator.least_rows
+    if expected < least:
+        raise InvalidValue(
+            f"{algorithm.aggregator} needs cohorts of at least {least} users, but {algorithm.sampler} of "
+            f"{num_users} users is expected to give {expected:g}"
+        )
 
 
 def refuse_batch_norm(module: nn.Module) -> None:
@@ -35,8 +73,11 @@ def refuse_batch_norm(module: nn.Module) -> None:
             )
 
 
-def check_clipping(algorithm: Algorithm, size: int) -> None:
-    """Checks that norm, policy and local trainer fit the model and each other, before a round is reserved."""
+def check_clipping(algorithm: Algorithm, size: int) -> Bounds:
+    """Checks that norm, policy and local trainer fit the model and each other, before a round is reserved.
+
+    Returns the bounds that users are told in the first round.
+    """
     sizes = getattr(algorithm.norm, "sizes", None)
     if sizes is not None and sum(sizes) != size:
         raise InvalidValue(f"sizes of the layers must add up to {size} parameters, got {sum(sizes)}")
@@ -51,6 +92,7 @@ def check_clipping(algorithm: Algorithm, size: int) -> None:
         if not math.isfinite(std):
             raise InvalidValue(f"standard deviation of the noise must be finite, got {std}")
     algorithm.local.at_round(0, bounds)
+    return bounds
 
 
 def check_output(module: nn.Module, federation: Federation) -> None:

@@ -15,7 +15,16 @@ import numpy as np
 from fedward.core.validate import one_of, whole
 
 Purpose = Literal[
-    "partition", "initial model", "sampling", "local", "noise", "look", "poisoning", "tampering"
+    "partition",
+    "initial model",
+    "sampling",
+    "local",
+    "noise",
+    "look",
+    "attackers",
+    "poisoning",
+    "tampering",
+    "test split",
 ]
 Source = Literal["seeded", "system"]
 

@@ -19,7 +19,7 @@ from torch import Tensor
 from fedward.core.algorithm import Algorithm, total_bound
 from fedward.core.federation import Federation
 from fedward.core.randomness import local_seed, private_stream, stream
-from fedward.core.types import Adversary, Bounds, Job, Plan, RoundLog, Row, ServerState, Telemetry
+from fedward.core.types import Adversary, Bounds, Job, Plan, RoundLog, Row, ServerState, Sight, Telemetry
 from fedward.core.validate import InvalidValue
 
 
@@ -46,13 +46,16 @@ def plan_round(
             seed=local_seed(seed, t, user),
         )
         if adversary is not None and user in adversary.users:
-            attack = stream(seed, "poisoning", replica=replica, round=t, user=user)
-            poisoned = adversary.poison(user, federation.user(user), t, attack)
+            job = replace(job, trainer=adversary.trainer(trainer, t, bounds))
+            # Bad data is data: it differs neither by round nor by replica, so that equal jobs stay equal.
+            # It gets a copy: what it writes there does not come back in later rounds or other trainings.
+            own = federation.user(user).select(torch.arange(int(sizes[user])))
+            poisoned = adversary.poison(user, own, t, stream(seed, "poisoning", user=user))
             if poisoned is not None:
                 job = replace(job, version=poisoned[0], examples=poisoned[1])
         jobs.append(job)
     event = algorithm.round_event(federation.num_users, t)
-    return Plan(round=t, cohort=cohort, jobs=tuple(jobs), event=event, adversary=adversary)
+    return Plan(round=t, cohort=cohort, jobs=tuple(jobs), event=event, bounds=bounds, adversary=adversary)
 
 
 def finish_round(
@@ -71,20 +74,27 @@ def finish_round(
     else:
         bounds = algorithm.bounds(state, None)
 
-    total = algorithm.aggregator.init(state.parameters)
+    aggregator = algorithm.aggregator
+    total, taken = aggregator.init(state.parameters), 0
     norms: list[Bounds] = []
     outcomes: list[tuple[int, str]] = []
     for row, row_norms in measured:
-        clipped = algorithm.norm.clip(row.update, row_norms, bounds)
-        total = algorithm.aggregator.add(total, clipped, row.num_examples)
+        if row.outcome == "taken" or aggregator.missing_as_zero:
+            clipped = algorithm.norm.clip(row.update, row_norms, bounds)
+            total = aggregator.add(total, clipped, row.num_examples)
+            taken += 1
         norms.append(row_norms)
         outcomes.append((row.user, row.outcome))
-    mean = algorithm.aggregator.finish(total)
 
-    # A stream from system entropy is drawn anew each time, so a resumed round does not repeat its noise.
-    rng = private_stream(source, seed, "noise", replica=replica, round=t)
-    noisy_mean = mean + algorithm.noise.draw(mean, algorithm.noise_std(total_bound(bounds)), rng)
-    parameters, server = algorithm.server.step(state.parameters, noisy_mean, state.server)
+    parameters, server, kept = state.parameters, state.server, ""
+    if taken < aggregator.least_rows:
+        kept = f"{aggregator} needs at least {aggregator.least_rows} rows, got {taken}"
+    else:
+        mean = aggregator.finish(total)
+        # A stream from system entropy is drawn anew each time: a resumed round does not repeat its noise.
+        rng = private_stream(source, seed, "noise", replica=replica, round=t)
+        noisy_mean = mean + algorithm.noise.draw(mean, algorithm.noise_std(total_bound(bounds)), rng)
+        parameters, server = algorithm.server.step(state.parameters, noisy_mean, state.server)
 
     # Only now may the bound move: the noise above had to be scaled by the bound the rows were clipped to.
     look = private_stream(source, seed, "look", replica=replica, round=t)
@@ -97,6 +107,7 @@ def finish_round(
             dropped=sum(outcome == "dropped" for _, outcome in outcomes),
             rejected=tuple(user for user, outcome in outcomes if outcome == "rejected"),
             norms=tuple(total_bound(row_norms) for row_norms in norms),
+            malicious=tuple(user for user, _ in outcomes if plan.adversary and user in plan.adversary.users),
         )
     state = replace(
         state,
@@ -106,7 +117,7 @@ def finish_round(
         policy=policy,
         ledger=state.ledger.settle(t),
     )
-    return state, RoundLog(round=t, bounds=bounds, telemetry=telemetry)
+    return state, RoundLog(round=t, bounds=bounds, telemetry=telemetry, kept=kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,21 +130,67 @@ class _Received:
 
 def _receive(plan: Plan, rows: Iterable[Row], state: ServerState, seed: int) -> Iterator[_Received]:
     """The rows after the adversary had its turn; what is missing or malformed has become zero."""
-    for job, row in zip(plan.jobs, rows, strict=True):
-        if row.user != job.user:
-            raise InvalidValue(
-                f"backend must return rows in the order of the jobs, got {row.user} for {job.user}"
-            )
-        sent = row.update
-        if sent is not None and plan.adversary is not None and job.user in plan.adversary.users:
-            attack = stream(seed, "tampering", replica=state.replica, round=plan.round, user=job.user)
-            sent = plan.adversary.tamper(job.user, sent, plan.round, attack)
+    for job, sent in _sent(plan, _in_order(plan, rows), state, seed):
         update = None if sent is None else _well_formed(sent, state.parameters)
         outcome: Literal["taken", "dropped", "rejected"] = "taken"
         if update is None:
             outcome = "dropped" if sent is None else "rejected"
             update = torch.zeros_like(state.parameters)
         yield _Received(job.user, job.num_examples, update, outcome)
+
+
+def _in_order(plan: Plan, rows: Iterable[Row]) -> Iterator[tuple[Job, Any]]:
+    for job, row in zip(plan.jobs, rows, strict=True):
+        if row.user != job.user:
+            raise InvalidValue(
+                f"backend must return rows in the order of the jobs, got {row.user} for {job.user}"
+            )
+        yield job, row.update
+
+
+def _sent(
+    plan: Plan, trained: Iterator[tuple[Job, Any]], state: ServerState, seed: int
+) -> Iterator[tuple[Job, Any]]:
+    """What every user sends. Rows stream unless the adversary wants to see them all first."""
+    adversary = plan.adversary
+    if adversary is None:
+        yield from trained
+        return
+    everything = None
+    if adversary.needs_all_rows:
+        held = list(trained)
+        everything, trained = _sight(plan, held, state), iter(held)
+    for job, update in trained:
+        if job.user not in adversary.users or not isinstance(update, Tensor):
+            yield job, update
+            continue
+        sight = everything or _sight(plan, [(job, update)], state)
+        rng = stream(seed, "tampering", replica=state.replica, round=plan.round, user=job.user)
+        yield job, adversary.tamper(job.user, update.clone(), sight, rng)
+
+
+def _sight(plan: Plan, trained: list[tuple[Job, Any]], state: ServerState) -> Sight:
+    """What the adversary may see of these rows. It gets copies: nobody else's row is in its reach."""
+    adversary = plan.adversary
+    assert adversary is not None
+    users, parameters = adversary.users, state.parameters
+    own = {job.user: row.clone() for job, row in trained if job.user in users and isinstance(row, Tensor)}
+    cohort, honest = None, None
+    if adversary.knowledge == "cohort":
+        cohort = tuple(plan.cohort.tolist())
+        if adversary.needs_all_rows:
+            # What the server would reject is no update: rows of other shapes could not even be stacked.
+            others = [_well_formed(row, parameters) for job, row in trained if job.user not in users]
+            taken = [row for row in others if row is not None]
+            honest = torch.stack(taken) if taken else parameters.new_zeros(0, len(parameters))
+    return Sight(
+        round=plan.round,
+        parameters=parameters.clone(),
+        bounds=plan.bounds,
+        own=own,
+        cohort=cohort,
+        honest=honest,
+    )
 
 
 def _well_formed(sent: Any, parameters: Tensor) -> Tensor | None:

@@ -43,12 +43,13 @@ def train(
       replica: which of several trainings that differ only in sampling and noise this is.
       state: where to go on: any state yielded before. The model's parameters and ``replica`` do not
         matter then.
+      adversary: users that do not follow the protocol, for instance ``Attack.stage(...).adversary``.
       budget: what may be spent; checked before each round.
       journal: makes each round's reservation durable before its jobs run.
     """
     whole("rounds", rounds)
     whole("seed", seed, at_least=0)
-    check_setup(algorithm, model, federation)
+    check_setup(algorithm, model, federation, adversary, rounds)
     spec = ParameterSpec.of(model)
     if state is None:
         state = algorithm.init(spec.flatten(model), replica)

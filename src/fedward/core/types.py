@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from dp_accounting import DpEvent
@@ -21,6 +21,9 @@ Bounds = tuple[float, ...]
 
 PolicyState = tuple[float, ...]
 """What a clip policy carries from round to round."""
+
+Knowledge = Literal["own", "cohort"]
+"""What an adversary sees: its own users' data and rows, or also the cohort and all honest rows."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,6 +64,7 @@ class Plan:
     cohort: np.ndarray[tuple[int], np.dtype[np.int64]]
     jobs: tuple[Job, ...]
     event: DpEvent
+    bounds: Bounds
     adversary: Adversary | None
 
 
@@ -72,23 +76,52 @@ class Row:
     update: Any
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sight:
+    """What an adversary sees of a round before its users send: never noise, never more than it may know.
+
+    ``parameters`` and ``bounds`` are what every user was sent. ``own`` holds the updates of its own users
+    as they were trained. ``cohort`` and ``honest`` (the other users' updates, one a row) are None for an
+    adversary that knows its own only; rows are there only if it asked for all of them, and without what
+    the server would reject. All tensors are copies: writing into them changes nobody's row.
+    """
+
+    round: int
+    parameters: Tensor
+    bounds: Bounds
+    own: Mapping[int, Tensor]
+    cohort: tuple[int, ...] | None = None
+    honest: Tensor | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Telemetry:
-    """What a simulation may look at and no ε covers; it is not kept when noise comes from system entropy."""
+    """What a simulation may look at and no ε covers; it is not kept when noise comes from system entropy.
+
+    ``norms`` has one entry for each user of the cohort, in its order; ``malicious`` names the adversary's.
+    """
 
     cohort: tuple[int, ...]
     dropped: int
     rejected: tuple[int, ...]
     norms: tuple[float, ...]
+    malicious: tuple[int, ...] = ()
+
+    def norms_of(self, *, malicious: bool) -> tuple[float, ...]:
+        """The norms of the adversary's updates, or of all others; a rejected one has none."""
+        theirs, rejected = set(self.malicious), set(self.rejected)
+        pairs = zip(self.cohort, self.norms, strict=True)
+        return tuple(n for user, n in pairs if (user in theirs) == malicious and user not in rejected)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoundLog:
-    """One finished round."""
+    """One finished round. ``kept`` says why the model was left as it was; empty if it was not."""
 
     round: int
     bounds: Bounds
     telemetry: Telemetry | None
+    kept: str = ""
 
 
 class Sampler(Protocol):
@@ -173,7 +206,16 @@ class Aggregator(Protocol):
     """Takes clipped rows one after the other."""
 
     @property
-    def needs_all_rows(self) -> bool: ...
+    def needs_all_rows(self) -> bool:
+        """Whether it holds all rows until the end, [n, d] at once."""
+
+    @property
+    def least_rows(self) -> int:
+        """The fewest rows that it can combine; a round with fewer keeps the model."""
+
+    @property
+    def missing_as_zero(self) -> bool:
+        """Whether a missing or rejected row comes as zeros; otherwise it does not come at all."""
 
     def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
         """How far one user can move the result in L2 norm; None if nothing is proven."""
@@ -182,7 +224,7 @@ class Aggregator(Protocol):
         """An empty total for rows shaped like ``parameters``."""
 
     def add(self, total: Any, row: Tensor, num_examples: int) -> Any:
-        """Takes one row; a missing or rejected one comes as zeros."""
+        """Takes one row."""
 
     def finish(self, total: Any) -> Tensor: ...
 
@@ -216,12 +258,26 @@ class Adversary(Protocol):
     @property
     def users(self) -> frozenset[int]: ...
 
+    @property
+    def knowledge(self) -> Knowledge:
+        """How much of a round it is shown: see ``Sight``."""
+
+    @property
+    def needs_all_rows(self) -> bool:
+        """Whether ``tamper`` reads other rows than the user's own, so that all must be in first."""
+
     def poison(
         self, user: int, examples: Examples, round: int, rng: np.random.Generator
     ) -> tuple[str, Examples] | None:
-        """The data that ``user`` trains on instead, and the name of that version; None to leave it."""
+        """The data that ``user`` trains on instead, and the name of that version; None to leave it.
 
-    def tamper(self, user: int, update: Tensor, round: int, rng: np.random.Generator) -> Any:
+        ``rng`` depends on the user alone: bad data is the same in every round and replica.
+        """
+
+    def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
+        """What its users train with instead of the round's ``trainer``."""
+
+    def tamper(self, user: int, update: Tensor, sight: Sight, rng: np.random.Generator) -> Any:
         """What ``user`` sends instead of its update."""
 
 

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import ValidationError, field_validator
+from pydantic import ValidationError, field_validator, model_validator
 from torch import nn
 
 from fedward.core.algorithm import Algorithm
@@ -15,6 +15,7 @@ from fedward.core.parameters import ParameterSpec
 from fedward.core.types import Sampler
 from fedward.core.validate import InvalidValue, one_of, open_unit, positive, whole
 from fedward.datasets import DATASETS
+from fedward.experiment.attack_section import AttackSection
 from fedward.experiment.errors import describe
 from fedward.experiment.sections import OneOf, PartSection, Section
 from fedward.models import MODELS
@@ -87,6 +88,7 @@ class Experiment(Section):
     data: Annotated[PartSection, _DATA]
     model: Annotated[PartSection, _MODEL]
     algorithm: Annotated[PartSection, _ALGORITHM]
+    attack: AttackSection | None = None
     privacy: PrivacySection = PrivacySection()
     evaluation: EvaluationSection = EvaluationSection()
 
@@ -99,6 +101,16 @@ class Experiment(Section):
     @classmethod
     def _check_rounds(cls, value: int) -> int:
         return whole("rounds", value)
+
+    @model_validator(mode="after")
+    def _attack_happens(self) -> Experiment:
+        chosen = self.attack.rounds if self.attack is not None else None
+        if chosen is not None and max(chosen) >= self.rounds:
+            raise InvalidValue(
+                f"attack.rounds must lie below the number of rounds, {self.rounds}, got {max(chosen)} "
+                "(rounds are counted from 0)"
+            )
+        return self
 
     def load_data(self, data_dir: Path | None = None) -> Federation:
         section = self.data

@@ -20,6 +20,13 @@ def data_digest(federation: Federation) -> str:
     return digest.hexdigest()
 
 
+def tensor_digest(tensor: Tensor) -> str:
+    """Changes whenever a number changes."""
+    digest = hashlib.blake2b(digest_size=16)
+    _add(digest, tensor)
+    return digest.hexdigest()
+
+
 def _add_examples(digest: hashlib.blake2b, examples: Examples) -> None:
     if isinstance(examples.x, Ragged):
         _add(digest, examples.x.values)

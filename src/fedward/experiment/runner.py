@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from fedward import models
-from fedward.backends import InProcess
+from fedward.attacks import Staged
+from fedward.backends import InProcess, measure
 from fedward.core.algorithm import Algorithm
 from fedward.core.check import check_setup
 from fedward.core.examples import Ragged
@@ -23,9 +24,11 @@ from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
 from fedward.core.train import train
 from fedward.core.types import ServerState
+from fedward.core.validate import InvalidValue
 from fedward.experiment.config import Experiment
-from fedward.experiment.digest import data_digest
+from fedward.experiment.digest import data_digest, tensor_digest
 from fedward.experiment.store import RunDirectory
+from fedward.experiment.target_model import read_target
 from fedward.privacy import Guarantee
 from fedward.privacy.pld import NoiseTooSmall
 from fedward.privacy.shares import shares
@@ -42,6 +45,8 @@ class Setup:
     algorithm: Algorithm
     delta: float
     accountant: str
+    attack: Staged | None = None
+    target: Tensor | None = None
 
     @property
     def planned(self) -> Guarantee:
@@ -72,7 +77,15 @@ def prepare(experiment: Experiment, data_dir: Path | None = None) -> Setup:
         seed=experiment.seed,
     )
     algorithm = experiment.make_algorithm(federation, model)
-    check_setup(algorithm, model, federation)
+    staged, target = None, None
+    if experiment.attack is not None:
+        try:
+            staged = experiment.attack.build().stage(algorithm, federation, experiment.seed)
+            target = read_target(experiment.attack.target_model, model)
+        except InvalidValue as error:
+            raise InvalidValue(f"attack: {error}") from error
+        federation, algorithm = staged.federation, staged.algorithm
+    check_setup(algorithm, model, federation, staged.adversary if staged else None)
     setup = Setup(
         experiment=experiment,
         federation=federation,
@@ -80,6 +93,8 @@ def prepare(experiment: Experiment, data_dir: Path | None = None) -> Setup:
         algorithm=algorithm,
         delta=experiment.delta_for(federation),
         accountant=experiment.accountant_for(algorithm),
+        attack=staged,
+        target=target,
     )
     # An accountant without a proof for this sampling, or a budget too small for one round, ends here.
     budget = experiment.make_budget(algorithm, federation)
@@ -120,6 +135,7 @@ def run(setup: Setup, directory: RunDirectory) -> Iterator[Progress]:
         rounds=experiment.rounds,
         seed=experiment.seed,
         state=state,
+        adversary=setup.attack.adversary if setup.attack else None,
         budget=experiment.make_budget(algorithm, federation),
         journal=directory,
     )
@@ -135,10 +151,21 @@ def _measured(setup: Setup, backend: InProcess, directory: RunDirectory, state: 
     due = state.round % setup.experiment.evaluation.every == 0 or state.round == setup.experiment.rounds
     records = directory.metrics()
     if due and setup.federation.test is not None and (not records or records[-1]["round"] < last):
-        metrics = backend.evaluate(state.parameters, setup.federation.test)
-        directory.save_metrics({"round": last, "accuracy": metrics.accuracy, "loss": metrics.loss})
+        directory.save_metrics({"round": last, **_measure(setup, backend, state.parameters)[0]})
         records = directory.metrics()
     return Progress(rounds=state.round, metrics=records[-1] if records else None)
+
+
+def _measure(setup: Setup, backend: InProcess, parameters: Tensor) -> tuple[dict[str, Any], int]:
+    """What is known of a model after a round, and on how many clean test examples."""
+    assert setup.federation.test is not None
+    if setup.attack is None or setup.attack.goal is None:
+        metrics = backend.evaluate(parameters, setup.federation.test)
+        return {"accuracy": metrics.accuracy, "loss": metrics.loss}, metrics.examples
+    section = setup.experiment.attack
+    bound = section.cost_bound if section is not None else None
+    found = measure(backend, parameters, setup.attack.goal, cost_bound=bound, target=setup.target)
+    return found.to_record(), found.main.examples
 
 
 def _finish(setup: Setup, backend: InProcess, directory: RunDirectory, state: ServerState) -> None:
@@ -158,18 +185,28 @@ def _finish(setup: Setup, backend: InProcess, directory: RunDirectory, state: Se
     if parts is not None:
         result |= parts.to_json()
         result["shares"] = [str(parts)] + [parts.as_the_papers_add] * (setup.accountant == "moments")
+    if setup.attack is not None:
+        result["notes"] = list(setup.attack.notes)
+        if setup.algorithm.noise.source == "seeded":
+            result["norms"] = directory.mean_norms()
+    if setup.algorithm.noise.source == "seeded":
+        result["kept_rounds"] = directory.kept()
     if setup.federation.test is not None:
-        metrics = backend.evaluate(state.parameters, setup.federation.test)
-        result |= {"accuracy": metrics.accuracy, "loss": metrics.loss, "test_examples": metrics.examples}
+        record, examples = _measure(setup, backend, state.parameters)
+        result |= {**record, "test_examples": examples}
     directory.finish(module, ledger, [] if setup.algorithm.unproven else [guarantee], result)
 
 
 def _manifest(setup: Setup) -> dict[str, Any]:
     experiment = setup.experiment.model_dump(mode="json")
     experiment["data"].pop("data_dir", None)  # where data lies is not part of what is run
+    data = {"users": setup.federation.num_users, "digest": data_digest(setup.federation)}
+    if setup.target is not None:
+        experiment["attack"].pop("target_model")
+        data["target_model"] = tensor_digest(setup.target)
     return {
         "experiment": experiment,
-        "data": {"users": setup.federation.num_users, "digest": data_digest(setup.federation)},
+        "data": data,
         "delta": setup.delta,
         "accountant": setup.accountant,
         "versions": {

@@ -25,6 +25,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
+from fedward.attacks.poisoning.features import FEATURES, Feature
+from fedward.attacks.poisoning.patterns import PATTERNS, Pattern
 from fedward.clipping import CLIP_POLICIES
 from fedward.core.types import ClipPolicy, LocalTrainer, Sampler, ServerOptimizer
 from fedward.core.validate import InvalidValue, nearest, one_of
@@ -49,9 +51,13 @@ class Section(BaseModel):
                 allowed = list(cls.model_fields)
                 hints = ", ".join(f"{key!r}{nearest(key, allowed)}" for key in unknown)
                 raise InvalidValue(f"unknown key {hints} (allowed: {', '.join(allowed)})")
-            # TOML has lists only; parts are values and take tuples.
-            return {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
+            return {key: _as_tuples(value) for key, value in content.items()}
         return content
+
+
+def _as_tuples(value: Any) -> Any:
+    """TOML has lists only; parts are values and take tuples."""
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
 class PartSection(Section):
@@ -123,6 +129,8 @@ _SLOTS: dict[Any, OneOf] = {
     LocalTrainer: OneOf(registry=LOCAL_TRAINERS, trial={}),
     SGD: OneOf(registry={"sgd": SGD}, trial={}),
     ServerOptimizer: OneOf(registry=SERVERS, trial={}),
+    Pattern: OneOf(registry=PATTERNS, trial={}),
+    Feature: OneOf(registry=FEATURES, trial={}),
     # The declared cohort follows from the sampler and the number of users: nobody has to write it twice.
     ClipPolicy: OneOf(registry=CLIP_POLICIES, supplied=("expected_cohort",), trial={"expected_cohort": 1.0}),
 }

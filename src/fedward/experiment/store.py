@@ -47,8 +47,9 @@ class RunDirectory:
             return
         stored = self._read_json("run.json")
         for key in ("experiment", "data"):
-            if stored.get(key) != manifest[key]:
-                changed = ", ".join(_differences(stored.get(key), manifest[key], key))
+            # A table that an older fedward did not know is absent there and null here: that is no difference.
+            changed = ", ".join(_differences(stored.get(key), manifest[key], key))
+            if changed:
                 raise InvalidValue(
                     f"{self.path} holds another run: {changed} differ; choose another directory with --out"
                 )
@@ -98,7 +99,7 @@ class RunDirectory:
     def save_round(self, state: ServerState, log: RoundLog) -> None:
         """Stores a finished round. Nothing else may see its model before."""
         if log.telemetry is not None:
-            record = {"round": log.round, "bounds": log.bounds, **asdict(log.telemetry)}
+            record = {"round": log.round, "bounds": log.bounds, "kept": log.kept, **asdict(log.telemetry)}
             lines.append(self.path / "telemetry.jsonl", record)
         write_atomically(self.path / "checkpoint.pt", checkpoint.to_bytes(state))
 
@@ -121,6 +122,24 @@ class RunDirectory:
     def rejected(self) -> int:
         """How many updates were malformed or not finite so far; 0 where no telemetry is kept."""
         return sum(len(record["rejected"]) for record in lines.read(self.path / "telemetry.jsonl"))
+
+    def kept(self) -> list[dict[str, Any]]:
+        """Rounds that left the model as it was, and why; empty where no telemetry is kept."""
+        records = lines.read(self.path / "telemetry.jsonl")
+        return [{"round": r["round"], "why": r["kept"]} for r in records if r.get("kept")]
+
+    def mean_norms(self) -> dict[str, float | None]:
+        """The mean norm of honest and of malicious updates over all rounds: telemetry, covered by no ε.
+
+        A rejected update has no norm.
+        """
+        found: dict[str, list[float]] = {"honest": [], "malicious": []}
+        for record in lines.read(self.path / "telemetry.jsonl"):
+            theirs, rejected = set(record["malicious"]), set(record["rejected"])
+            for user, norm in zip(record["cohort"], record["norms"], strict=True):
+                if norm is not None and user not in rejected:
+                    found["malicious" if user in theirs else "honest"].append(norm)
+        return {who: sum(norms) / len(norms) if norms else None for who, norms in found.items()}
 
     def result(self) -> dict[str, Any] | None:
         """The summary, if the run is finished."""

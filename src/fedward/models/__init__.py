@@ -11,12 +11,14 @@ from fedward.core.randomness import stream
 from fedward.core.validate import one_of
 from fedward.models.digits_cnn import digits_cnn
 from fedward.models.logistic_regression import logistic_regression
+from fedward.models.mlp import mlp
 from fedward.models.mnist_cnn import mnist_cnn
 
 MODELS: dict[str, Callable[..., nn.Module]] = {
     "digits_cnn": digits_cnn,
     "mnist_cnn": mnist_cnn,
     "logistic_regression": logistic_regression,
+    "mlp": mlp,
 }
 """Each is called with the keywords ``input_shape`` (of one example) and ``num_classes``."""
 

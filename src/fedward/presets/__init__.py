@@ -9,6 +9,7 @@ from fedward.presets.adaptive_clipping import adaptive_clipping
 from fedward.presets.averaging import fedavg, fedsgd
 from fedward.presets.central_dp import central_dp, clip_norm_decay
 from fedward.presets.norm_bounding import norm_bounding, weak_dp
+from fedward.presets.robust import bulyan, geometric_median, krum, median, multi_krum, trimmed_mean
 from fedward.presets.user_dp_fedavg import user_dp_fedavg
 
 PRESETS: dict[str, Callable[..., Algorithm]] = {
@@ -20,16 +21,28 @@ PRESETS: dict[str, Callable[..., Algorithm]] = {
     "adaptive_clipping": adaptive_clipping,
     "norm_bounding": norm_bounding,
     "weak_dp": weak_dp,
+    "krum": krum,
+    "multi_krum": multi_krum,
+    "median": median,
+    "trimmed_mean": trimmed_mean,
+    "geometric_median": geometric_median,
+    "bulyan": bulyan,
 }
 
 __all__ = [
     "PRESETS",
     "adaptive_clipping",
+    "bulyan",
     "central_dp",
     "clip_norm_decay",
     "fedavg",
     "fedsgd",
+    "geometric_median",
+    "krum",
+    "median",
+    "multi_krum",
     "norm_bounding",
+    "trimmed_mean",
     "user_dp_fedavg",
     "weak_dp",
 ]

@@ -23,6 +23,9 @@ Adjacency = Literal["add/remove", "replace-one", "local"]
 
 ADJACENCIES: tuple[str, ...] = get_args(Adjacency)
 
+STAGED = "staged with exactly"
+"""Stands in the sampling of a ledger whose cohorts have an exact number of attackers."""
+
 # Beyond these, squares and products leave floating point; no training comes near them.
 _LEAST_NOISE, _MOST_NOISE = 1e-50, 1e50
 _MOST_TIMES = 10**12

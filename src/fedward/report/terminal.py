@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from fedward.attacks.attack import KNOWLEDGE
 from fedward.core.parameters import ParameterSpec
 from fedward.experiment.runner import Progress as RunProgress
 from fedward.experiment.runner import Setup
@@ -37,9 +38,25 @@ def heading(console: Console, setup: Setup, directory: Path) -> None:
         f"{len(federation.examples):,} training and {test:,} test examples\n"
         f"{experiment.model.part}, {ParameterSpec.of(setup.model).size:,} parameters; "
         f"{experiment.rounds} rounds, {setup.algorithm.sampler}, seed {experiment.seed}\n"
-        f"run directory {directory}",
+        f"{_attack_in_words(setup)}run directory {directory}",
         highlight=False,
     )
+
+
+def _attack_in_words(setup: Setup) -> str:
+    """Who attacks and with what; nothing if nobody does."""
+    if setup.attack is None or setup.experiment.attack is None:
+        return ""
+    section, adversary = setup.experiment.attack, setup.attack.adversary
+    parts = ", ".join(part.part for part in (*section.data, *section.model))
+    chosen = adversary.rounds
+    when = "in every round" if chosen is None else f"in round {', '.join(str(t + 1) for t in chosen)}"
+    lines = [
+        f"under attack: {len(adversary.users)} of {setup.federation.num_users:,} users, {parts}, {when}; "
+        f"they know {KNOWLEDGE[adversary.knowledge]}",
+        *setup.attack.notes,
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def progress(console: Console, setup: Setup, rounds: Iterable[RunProgress]) -> None:
@@ -62,8 +79,14 @@ def progress(console: Console, setup: Setup, rounds: Iterable[RunProgress]) -> N
                 # Rounds of an earlier session must not count towards this one's speed.
                 bar.update(task, completed=step.rounds - 1)
                 resumed = True
-            accuracy = f"accuracy {step.metrics['accuracy']:.1%}" if step.metrics else ""
-            bar.update(task, completed=step.rounds, accuracy=accuracy)
+            bar.update(task, completed=step.rounds, accuracy=_standing(step.metrics))
+
+
+def _standing(metrics: dict[str, Any] | None) -> str:
+    if metrics is None:
+        return ""
+    attack = f", attack {metrics['attack_success']:.1%}" if "attack_success" in metrics else ""
+    return f"accuracy {metrics['accuracy']:.1%}{attack}"
 
 
 def result(
@@ -71,13 +94,16 @@ def result(
 ) -> None:
     """Rounds, accuracy and the guarantee of a finished run."""
     private = not setup.algorithm.unproven
-    table = Table("round", "accuracy", "loss", *(["ε"] if private else []))
+    attacked = bool(records) and "attack_success" in records[0]
+    attack_columns = ["attack success", "attack cost"] if attacked else []
+    table = Table("round", "accuracy", "loss", *attack_columns, *(["ε"] if private else []))
     for column in table.columns:
         column.justify = "right"
     for record in thinned(records, _ROWS):
         rounds = record["round"] + 1
-        loss = "not finite" if record["loss"] is None else f"{record['loss']:.4f}"
-        cells = [str(rounds), f"{record['accuracy']:.2%}", loss]
+        cells = [str(rounds), f"{record['accuracy']:.2%}", _number(record["loss"])]
+        if attacked:
+            cells += [f"{record['attack_success']:.2%}", _number(record["attack_cost"])]
         if private:
             cells.append(f"{_after(spent, rounds).guarantee(setup.delta, setup.accountant).epsilon:.4f}")
         table.add_row(*cells)
@@ -89,11 +115,41 @@ def result(
             "if nobody attacks, the learning rate may be too high",
             style="yellow",
         )
+    for line in _attack_lines(result):
+        console.print(line, highlight=False, soft_wrap=True)
     if result["stopped_by_budget"]:
         console.print(f"stopped by the budget after {result['rounds']} of {setup.experiment.rounds} rounds")
     console.print(result["statement"], highlight=False, soft_wrap=True)
     for line in result.get("shares", []):
         console.print(line, highlight=False, soft_wrap=True)
+
+
+def _number(value: float | None) -> str:
+    return "not finite" if value is None else f"{value:.4f}"
+
+
+def _attack_lines(result: dict[str, Any]) -> Iterator[str]:
+    for name, attack in result.get("attacks", {}).items():
+        yield (
+            f"{name}: success {attack['success']:.2%}, cost {_number(attack['cost'])}, on "
+            f"{attack['examples']} test examples"
+        )
+    if "capped_attack_cost" in result:
+        yield f"attack cost, capped at the bound fixed beforehand: {_number(result['capped_attack_cost'])}"
+    if "parameter_cost" in result:
+        yield f"attack cost ½‖θ - θ*‖² of the target model: {_number(result['parameter_cost'])}"
+    norms = result.get("norms", {})
+    if norms.get("malicious") is not None:
+        honest = "none" if norms["honest"] is None else f"{norms['honest']:.4g}"
+        yield (
+            f"mean norm of updates before clipping: honest {honest}, malicious {norms['malicious']:.4g} "
+            "(telemetry, not covered by any ε)"
+        )
+    kept = result.get("kept_rounds", [])
+    if kept:
+        rounds = f"{len(kept)} rounds" if len(kept) > 1 else "1 round"
+        yield f"{rounds} kept the model as it was; the first, round {kept[0]['round'] + 1}: {kept[0]['why']}"
+    yield from result.get("notes", [])
 
 
 def ledger(console: Console, spent: Ledger, checks: Sequence[Check]) -> None:

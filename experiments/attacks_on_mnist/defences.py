@@ -1,0 +1,119 @@
+"""One attack, all defences; then the same attack by attackers who collude: figure 9 of paper 004, on MNIST.
+
+    python experiments/attacks_on_mnist/defences.py --data DIR [--seeds 3] [--rounds 80]
+
+100 users of 300 digits, cohorts of 20 with exactly 4 attackers, who put the white pixel on all of their
+images and label them 0. Colluding attackers send the mean of their updates, all the same row. Defences know
+f = 4; clip bounds and noise are in ``DEFENCES``. Finished trainings are kept in defences.jsonl beside this
+file, so it can be killed and started again; the figure goes to docs/attacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from trainings import DOCS, HERE, Training, arguments, carry_out, grouped, interval
+
+import fedward
+from fedward.attacks import Attack, PerCohort
+from fedward.attacks.model_poisoning import Collude
+from fedward.attacks.poisoning import SinglePixel
+from fedward.core.algorithm import Algorithm
+
+USERS, COHORT, BAD = 100, 20, 4
+DELTA = 1e-5
+SAMPLER = fedward.FixedSizeSampler(size=COHORT)
+LOCAL = fedward.SGD(learning_rate=0.3, learning_rate_decay=0.99, batch_size=20, epochs=5)
+CLIPPED: dict[str, Any] = {"num_users": USERS, "sampler": SAMPLER, "local": LOCAL}
+ROBUST: dict[str, Any] = {"sampler": SAMPLER, "local": LOCAL}
+presets = fedward.presets
+
+DEFENCES: dict[str, Callable[[], Algorithm]] = {
+    "none": lambda: presets.fedavg(**ROBUST),
+    "norm bounding": lambda: presets.norm_bounding(**CLIPPED, clip_bound=0.5),
+    "weak DP": lambda: presets.weak_dp(**CLIPPED, clip_bound=0.5, noise_std=0.001),
+    "Krum": lambda: presets.krum(**ROBUST, malicious=BAD),
+    "Multi-Krum": lambda: presets.multi_krum(**ROBUST, malicious=BAD),
+    "median": lambda: presets.median(**ROBUST),
+    "trimmed mean": lambda: presets.trimmed_mean(**ROBUST, trimmed=BAD),
+    "geometric median": lambda: presets.geometric_median(**ROBUST),
+    "Bulyan": lambda: presets.bulyan(**ROBUST, malicious=BAD),
+    "CDP": lambda: presets.central_dp(**CLIPPED, clip_bound=0.1, noise_multiplier=4.0),
+    "CND": lambda: presets.clip_norm_decay(
+        **CLIPPED, initial_bound=0.1, decay=0.99, noise_multiplier=4.0, look_noise=3.5
+    ),
+}
+ATTACKS = {"alone": (), "colluding": (Collude(),)}
+
+
+def trainings(seeds: int, rounds: int) -> list[Training]:
+    return [
+        Training(
+            name=f"{defence}, {how}",
+            seed=seed,
+            rounds=rounds,
+            algorithm=make(),
+            attack=Attack(who=PerCohort(count=20, each=BAD), data=(SinglePixel(),), model=model),
+        )
+        for seed in range(seeds)
+        for how, model in ATTACKS.items()
+        for defence, make in DEFENCES.items()
+    ]
+
+
+def spent(defence: str, rounds: int) -> str:
+    """ε of the whole training as the papers account for it, and with a proof for fixed-size cohorts."""
+    algorithm = DEFENCES[defence]()
+    if algorithm.unproven:
+        return "no guarantee"
+    papers, proven = (algorithm.guarantee(USERS, rounds, DELTA, mode).epsilon for mode in ("moments", "rdp"))
+    return f"{papers:.2f} / {proven:.2f}" if proven < 1e5 else f"{papers:.1e} / {proven:.1e}"
+
+
+def show(records: list[dict[str, Any]], rounds: int) -> None:
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    groups = grouped(records)
+    table = Table("defence", "ε (moments / rdp)")
+    for how in ATTACKS:
+        table.add_column(f"accuracy, %, {how}")
+        table.add_column(f"success, %, {how}")
+    figure, axes = plt.subplots(1, 2, figsize=(11, 5), layout="constrained", sharey=True)
+    for place, defence in enumerate(DEFENCES):
+        cells = [defence, spent(defence, rounds)]
+        for number, how in enumerate(ATTACKS):
+            found = groups.get(f"{defence}, {how}", [])
+            for column, key in enumerate(("accuracy", "attack_success")):
+                values = [r[key][-1] for r in found]
+                cells.append(interval(values) if values else "-")
+                if values:
+                    at = len(DEFENCES) - place + 0.18 - 0.36 * number
+                    axes[column].barh(at, 100 * np.mean(values), 0.34, color=f"C{number}")
+                    axes[column].plot([100 * v for v in values], [at] * len(values), "k.", ms=4)
+        table.add_row(*cells)
+    axes[0].set_yticks(range(len(DEFENCES), 0, -1), list(DEFENCES))
+    axes[0].set(title="accuracy, %", xlim=(0, 100))
+    axes[1].set(title="attack success, %", xlim=(0, 100))
+    axes[1].legend(
+        handles=[mpl.patches.Patch(color=f"C{number}", label=how) for number, how in enumerate(ATTACKS)],
+        loc="lower right",
+    )
+    figure.suptitle(f"Single-pixel backdoor, 4 of 20 attack, {rounds} rounds: bars are means, dots are seeds")
+    figure.savefig(DOCS / "defences.png", dpi=120)
+    Console(width=130).print(table)
+
+
+def main() -> None:
+    options = arguments(__doc__.splitlines()[0], seeds=3, rounds=80)
+    tasks = trainings(options.seeds, options.rounds)
+    show(carry_out(tasks, HERE / "defences.jsonl", options), options.rounds)
+
+
+if __name__ == "__main__":
+    main()

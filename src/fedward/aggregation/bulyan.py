@@ -1,0 +1,91 @@
+"""Bulyan: rows selected by Krum, then a trimmed mean around the median of every coordinate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from fedward.aggregation.krum import krum_scores
+from fedward.aggregation.rows import best_first, by_column, enough, mean, middle, squared_distances
+from fedward.core.validate import whole
+from fedward.privacy.events import Adjacency
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bulyan:
+    """Krum picks θ = n - 2f rows one after the other; of each coordinate the β = θ - 2f values nearest to the
+    median of the picked rows are averaged.
+
+        picked ← picked ∪ {Krum(rows not picked)},    θ times
+        Δ[j] = (1 / β) Σ_{i among the β smallest |Δ_i[j] - median[j]|} Δ_i[j],    over the picked rows
+
+    Scores are computed anew among the r rows that are left, with r - f - 2 neighbours as in ``Krum``, also
+    when r has fallen below 2f + 3, but with at least 1 (it matters at the last pick with f = 1). Of equal
+    scores the earliest row wins (with one neighbour two rows nearest to each other always are equal); of two
+    values equally near to the median the smaller. f = 0 is the mean of the rows that came.
+
+    With at most f bad rows of n ≥ 4f + 3 every value that is averaged is as near to the median as some honest
+    value, and that median lies between two honest values: hiding a large change in few coordinates, which
+    Krum's distances do not see, does not help.
+
+    No guarantee of privacy: one user can change which rows are picked, and no useful bound on what that does
+    is proven. It has no sensitivity and takes no noise.
+
+    Args:
+      malicious: f, how many bad rows a round may hold.
+
+    >>> rows = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0], [900.0]]
+    >>> Bulyan(malicious=1).finish([torch.tensor(row) for row in rows])
+    tensor([3.], dtype=torch.float64)
+
+    El Mhamdi, Guerraoui, Rouault 2018.
+    """
+
+    malicious: int
+
+    needs_all_rows = True
+    missing_as_zero = False
+
+    def __post_init__(self) -> None:
+        whole("number of malicious rows", self.malicious, at_least=0)
+
+    @property
+    def least_rows(self) -> int:
+        return 4 * self.malicious + 3
+
+    def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
+        return None
+
+    def init(self, parameters: Tensor) -> list[Tensor]:
+        return []
+
+    def add(self, total: list[Tensor], row: Tensor, num_examples: int) -> list[Tensor]:
+        total.append(row.clone())
+        return total
+
+    def finish(self, total: list[Tensor]) -> Tensor:
+        rows = enough(self, total)
+        picked = self._pick(squared_distances(rows))
+        nearest = len(picked) - 2 * self.malicious
+        return by_column([rows[i] for i in picked], lambda block: _around_median(block, nearest))
+
+    def _pick(self, squared: tuple[Tensor, ...]) -> list[int]:
+        picked: list[int] = []
+        left = list(range(len(squared[0])))
+        while len(picked) < len(squared[0]) - 2 * self.malicious:
+            among = tuple(matrix[left][:, left] for matrix in squared)
+            scores = partial(krum_scores, neighbours=max(1, len(left) - self.malicious - 2))
+            picked.append(left.pop(int(best_first(among, scores)[0])))
+        return picked
+
+
+def _around_median(block: Tensor, nearest: int) -> Tensor:
+    ascending = torch.sort(block, dim=0).values
+    # Halved: the distance of two huge values may overflow.
+    distance = (ascending / 2 - middle(ascending) / 2).abs()
+    # Stable, and values ascend: of two equally near ones the smaller comes first.
+    order = torch.argsort(distance, dim=0, stable=True)[:nearest]
+    return mean(ascending.gather(0, order))

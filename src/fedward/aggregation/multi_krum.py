@@ -1,0 +1,72 @@
+"""Multi-Krum: the mean of the rows that Krum likes best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from torch import Tensor
+
+from fedward.aggregation.krum import krum_scores
+from fedward.aggregation.rows import best_first, by_column, enough, mean, squared_distances
+from fedward.core.validate import whole
+from fedward.privacy.events import Adjacency
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiKrum:
+    """The mean of the m rows with the smallest scores of Krum.
+
+        Δ = (1 / m) Σ_{i among the m smallest s_i} Δ_i,    s_i as in ``Krum``
+
+    Of equal scores the earlier row comes first. m = 1 is Krum, m = n the plain mean. With at most f bad rows
+    of n ≥ 2f + 3, and m ≤ n - f, a row far away from all honest rows is never taken. The default n - f is
+    what the rule was published with and what is mostly used; the proof of resilience that came later is about
+    m ≤ n - f - 2.
+
+    No guarantee of privacy: one user can change which rows are taken, and no useful bound on what that does
+    is proven. It has no sensitivity and takes no noise.
+
+    Args:
+      malicious: f, how many bad rows a round may hold.
+      selected: m; n - f of the n rows of each round if not given.
+
+    >>> import torch
+    >>> rows = [[0.0], [1.0], [4.0], [2.0], [900.0]]
+    >>> MultiKrum(malicious=1, selected=3).finish([torch.tensor(row) for row in rows])
+    tensor([1.], dtype=torch.float64)
+
+    Blanchard, El Mhamdi, Guerraoui, Stainer 2017; El Mhamdi, Guerraoui, Rouault 2019 for m ≤ n - f - 2.
+    """
+
+    malicious: int
+    selected: int | None = None
+
+    needs_all_rows = True
+    missing_as_zero = False
+
+    def __post_init__(self) -> None:
+        whole("number of malicious rows", self.malicious, at_least=0)
+        if self.selected is not None:
+            whole("number of selected rows", self.selected)
+
+    @property
+    def least_rows(self) -> int:
+        return max(2 * self.malicious + 3, self.selected or 0)
+
+    def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
+        return None
+
+    def init(self, parameters: Tensor) -> list[Tensor]:
+        return []
+
+    def add(self, total: list[Tensor], row: Tensor, num_examples: int) -> list[Tensor]:
+        total.append(row.clone())
+        return total
+
+    def finish(self, total: list[Tensor]) -> Tensor:
+        rows = enough(self, total)
+        scores = partial(krum_scores, neighbours=len(rows) - self.malicious - 2)
+        selected = self.selected or len(rows) - self.malicious
+        taken = best_first(squared_distances(rows), scores)[:selected].tolist()
+        return by_column([rows[i] for i in taken], mean)

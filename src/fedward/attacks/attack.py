@@ -1,0 +1,195 @@
+"""An attack: who, with what data, with what updates, when, and knowing what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from fedward.attacks.attacker import Attacker
+from fedward.attacks.cohort import StagedCohort
+from fedward.attacks.goal import Goal, split_test
+from fedward.attacks.model_poisoning import MODEL_POISONINGS
+from fedward.attacks.poisoning import POISONINGS
+from fedward.attacks.types import ModelPoisoning, Poisoning, Who
+from fedward.core.algorithm import Algorithm
+from fedward.core.federation import Federation
+from fedward.core.randomness import stream
+from fedward.core.types import Knowledge
+from fedward.core.validate import InvalidType, InvalidValue, one_of, open_unit, whole
+
+KNOWLEDGE: dict[str, str] = {
+    "own": "their own data and rows",
+    "cohort": "the cohort and all honest rows",
+}
+"""What attackers may know, in words. Nobody ever sees noise."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Staged:
+    """A training under attack, ready to run: give all of it to ``fedward.train``.
+
+    ``federation`` differs from the clean one where a natural backdoor is held out of honest users;
+    ``algorithm`` where every cohort has an exact number of attackers. ``goal`` is None without test data.
+    """
+
+    federation: Federation
+    algorithm: Algorithm
+    adversary: Attacker
+    goal: Goal | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """Some users poison their data, their updates, or both, always or in chosen rounds.
+
+    Args:
+      who: which users attack.
+      data: poisonings of their data, carried out one after the other: each sees the labels that the ones
+        before it have left.
+      model: poisonings of their updates, carried out one after the other; one that reads other rows than the
+        attacker's own comes first.
+      knowledge: ``own`` (their data and their rows) or ``cohort`` (also who is in the cohort and all honest
+        rows). A part that needs more is refused; a part that needs less sees what is allowed here. Noise is
+        never seen.
+      rounds: in which rounds they attack, counted from 0; None for all. In others they behave.
+      test_share: of the test examples, on which triggers are tried; the rest measure the main task. A
+        natural backdoor has its own test examples.
+
+    >>> from fedward.attacks.model_poisoning import Scale
+    >>> from fedward.attacks.poisoning import SinglePixel
+    >>> from fedward.attacks.who import RandomUsers
+    >>> attack = Attack(who=RandomUsers(count=20), data=(SinglePixel(),), model=(Scale(factor=50.0),))
+    >>> attack.knowledge, attack.rounds
+    ('own', None)
+
+    ``staged = attack.stage(algorithm, federation, seed=1)`` then gives all that ``fedward.train`` needs.
+    """
+
+    who: Who
+    data: tuple[Poisoning, ...] = ()
+    model: tuple[ModelPoisoning, ...] = ()
+    knowledge: Knowledge = "own"
+    rounds: tuple[int, ...] | None = None
+    test_share: float = 0.2
+
+    def __post_init__(self) -> None:
+        one_of("knowledge", self.knowledge, KNOWLEDGE)
+        open_unit("share of triggered test examples", self.test_share)
+        if not hasattr(self.who, "choose"):
+            raise InvalidType(f"who must say which users attack, got {self.who!r}")
+        for name, parts, method in (("data", self.data, "poison"), ("model", self.model, "tamper")):
+            if not isinstance(parts, tuple) or not all(hasattr(part, method) for part in parts):
+                raise InvalidType(f"{name} must be a tuple of {name} poisonings, got {parts!r}")
+        if not self.data and not self.model:
+            raise InvalidValue("an attack needs a poisoning of data or of updates, got neither")
+        for part in self.model:
+            if part.needs == "cohort" and self.knowledge == "own":
+                raise InvalidValue(
+                    f"{part} needs to know {KNOWLEDGE['cohort']}, but knowledge = 'own' says that attackers "
+                    f"know {KNOWLEDGE['own']} only"
+                )
+        for part in self.model[1:]:
+            if part.needs_all_rows:
+                raise InvalidValue(
+                    f"{part} reads rows as they were trained, so it must come first among the poisonings of "
+                    f"updates, got it after {self.model[0]}"
+                )
+        if self.rounds is not None:
+            if not isinstance(self.rounds, tuple):
+                raise InvalidType(f"rounds of the attack must be a tuple of rounds, got {self.rounds!r}")
+            for round in self.rounds:
+                whole("round of the attack", round, at_least=0)
+            if not self.rounds or len(set(self.rounds)) < len(self.rounds):
+                raise InvalidValue(
+                    f"rounds of the attack must be one or more different ones, got {list(self.rounds)}"
+                )
+
+    def stage(self, algorithm: Algorithm, federation: Federation, seed: int) -> Staged:
+        """Checks the attack against data and algorithm, chooses its users and hands out what they hold."""
+        users = self.who.choose(federation, stream(seed, "attackers"))
+        for poisoning in self.data:
+            poisoning.check(federation, len(users))
+        algorithm = self._sampled(algorithm, federation, users)
+        goal = None
+        if federation.test is not None:
+            rng = stream(seed, "test split")
+            goal = split_test(federation.test, _named(self.data), self.test_share, rng)
+        return Staged(
+            federation=self._handed_out(federation, users, seed),
+            algorithm=algorithm,
+            adversary=Attacker(
+                users=users,
+                knowledge=self.knowledge,
+                rounds=self.rounds,
+                data=self.data,
+                model=self.model,
+            ),
+            goal=goal,
+            notes=self._notes(algorithm),
+        )
+
+    def _sampled(self, algorithm: Algorithm, federation: Federation, users: frozenset[int]) -> Algorithm:
+        if self.who.per_cohort is None:
+            return algorithm
+        sampler = StagedCohort(
+            sampler=algorithm.sampler, attackers=tuple(sorted(users)), each=self.who.per_cohort
+        )
+        sampler.check(federation.num_users)
+        return replace(algorithm, sampler=sampler)
+
+    def _handed_out(self, federation: Federation, users: frozenset[int], seed: int) -> Federation:
+        """The federation in which only attackers own what is held out of honest users."""
+        held_out = torch.zeros(len(federation.examples), dtype=torch.bool)
+        for poisoning in self.data:
+            held_out |= poisoning.held_out(federation.examples)
+        if not bool(held_out.any()) or not users:
+            return federation
+        owner = torch.repeat_interleave(torch.arange(federation.num_users), federation.sizes).numpy()
+        rng = stream(seed, "poisoning")
+        owner[held_out.numpy()] = rng.choice(sorted(users), size=int(held_out.sum()))
+        left = np.bincount(owner, minlength=federation.num_users)
+        if not left.all():
+            raise InvalidValue(
+                f"user {federation.names[left.argmin()]} would own no example: all that it owns are held out "
+                "of honest users"
+            )
+        examples = federation.examples
+        return Federation.from_arrays(
+            examples.x,
+            examples.y,
+            federation.names[owner],
+            test=federation.test,
+            num_classes=federation.num_classes,
+            names=federation.names,
+        )
+
+    def _notes(self, algorithm: Algorithm) -> tuple[str, ...]:
+        notes = []
+        if self.who.per_cohort is not None:
+            notes.append(
+                f"Every cohort has exactly {self.who.per_cohort} attackers: this is not the sampling that "
+                "certificates are about."
+            )
+        if self.knowledge == "cohort" and not algorithm.unproven:
+            notes.append(
+                "The attackers are shown the cohort and all honest updates, noise excepted, and may pass on "
+                "in their own what they see there. ε assumes that only the server sees them: it does not "
+                "cover this training."
+            )
+        return tuple(notes)
+
+
+def _named(poisonings: tuple[Poisoning, ...]) -> list[tuple[str, Poisoning]]:
+    """Each poisoning with its name in experiment files, numbered where a name comes twice."""
+    known = {part: name for name, part in (POISONINGS | MODEL_POISONINGS).items()}
+    names = [known.get(type(part), type(part).__name__) for part in poisonings]
+    total, seen = Counter(names), Counter[str]()
+    named = []
+    for name, part in zip(names, poisonings, strict=True):
+        seen[name] += 1
+        named.append((name if total[name] == 1 else f"{name} {seen[name]}", part))
+    return named

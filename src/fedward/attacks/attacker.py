@@ -1,0 +1,80 @@
+"""The users who carry out an attack in one training: the core's adversary."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedward.attacks.poisoning.portion import poisoned
+from fedward.attacks.types import ModelPoisoning, Poisoning
+from fedward.core.examples import Examples
+from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attacker:
+    """Poisons data and updates of its users, one part after the other, in the rounds of its schedule.
+
+    In other rounds its users do what they are told. Examples that are held out of honest users (a natural
+    backdoor) are left out then: an attacker does not teach the model the truth about them.
+
+    Made by ``Attack.stage``, which checks everything.
+    """
+
+    users: frozenset[int]
+    knowledge: Knowledge
+    rounds: tuple[int, ...] | None
+    data: tuple[Poisoning, ...]
+    model: tuple[ModelPoisoning, ...]
+
+    @property
+    def needs_all_rows(self) -> bool:
+        return any(part.needs_all_rows for part in self.model)
+
+    def active(self, round: int) -> bool:
+        """Whether it attacks in this round."""
+        return self.rounds is None or round in self.rounds
+
+    def poison(
+        self, user: int, examples: Examples, round: int, rng: np.random.Generator
+    ) -> tuple[str, Examples] | None:
+        attacker, attackers = sorted(self.users).index(user), len(self.users)
+        active = self.active(round)
+        changed = examples
+        for part in self.data:
+            if active:
+                changed = poisoned(part, changed, attacker, attackers, rng)
+            else:
+                changed = _without(changed, part.held_out(changed))
+        if changed is examples:
+            return None
+        return self._version(attacker, active), changed
+
+    def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
+        if self.active(round):
+            for part in self.model:
+                trainer = part.trainer(trainer, round, bounds)
+        return trainer
+
+    def tamper(self, user: int, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
+        if self.active(sight.round):
+            for part in self.model:
+                update = part.tamper(update, sight, rng)
+        return update
+
+    def _version(self, attacker: int, active: bool) -> str:
+        """Names the data of one attacker, so that equal jobs are recognised and others are not."""
+        what = repr((self.data, attacker, len(self.users), active))
+        return hashlib.blake2b(what.encode(), digest_size=16).hexdigest()
+
+
+def _without(examples: Examples, mask: Tensor) -> Examples:
+    """The examples outside the mask; one of them stays if they are all there is."""
+    kept = torch.nonzero(~mask).flatten()
+    if len(kept) == len(examples):
+        return examples
+    return examples.select(kept if len(kept) else torch.zeros(1, dtype=torch.int64))

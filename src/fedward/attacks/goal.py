@@ -1,0 +1,73 @@
+"""What an attack wants, in examples: how far it got is measured on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedward.attacks.types import Poisoning
+from fedward.core.examples import Examples
+from fedward.core.validate import InvalidValue
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Goal:
+    """Test examples, some for the main task and some with a trigger; none is in both.
+
+    ``triggered`` has an entry for each poisoning: its name and the examples, poisoned whole, whose true
+    label was not the target; their label is the target now. A model's accuracy on them is the attack's
+    success rate, its mean loss the attack cost J of examples 1 and 2 of paper 002.
+    """
+
+    clean: Examples
+    triggered: tuple[tuple[str, Examples], ...]
+
+
+def split_test(
+    test: Examples, attacks: Sequence[tuple[str, Poisoning]], share: float, rng: np.random.Generator
+) -> Goal:
+    """Deals the test examples out: those with a natural backdoor to it, a share of the rest to the others.
+
+    Args:
+      attacks: poisonings and what to call them.
+      share: of the test examples, to which triggers are put. What cannot carry one there (its true label is
+        the target) counts for nothing, so that the main task is measured on the others alone.
+    """
+    free = torch.ones(len(test), dtype=torch.bool)
+    parts: dict[int, Tensor] = {}
+    for place, (_, poisoning) in enumerate(attacks):
+        natural = poisoning.held_out(test)
+        if bool(natural.any()):
+            parts[place] = torch.nonzero(natural & free).flatten()
+            free &= ~natural
+    artificial = [place for place in range(len(attacks)) if place not in parts]
+    if artificial:
+        candidates = torch.nonzero(free).flatten().numpy()
+        taken = rng.permutation(candidates)[: round(share * len(candidates))]
+        free[torch.from_numpy(taken)] = False
+        for number, place in enumerate(artificial):
+            parts[place] = torch.from_numpy(np.sort(taken[number :: len(artificial)]))
+    triggered = tuple(
+        (name, _triggered(name, poisoning, test.select(parts[place])))
+        for place, (name, poisoning) in enumerate(attacks)
+    )
+    clean = test.select(torch.nonzero(free).flatten()) if attacks else test
+    if len(clean) == 0:
+        raise InvalidValue(
+            f"no test example is left for the main task: share of triggered test examples is {share}"
+        )
+    return Goal(clean=clean, triggered=triggered)
+
+
+def _triggered(name: str, poisoning: Poisoning, examples: Examples) -> Examples:
+    wanted = poisoning.eligible(examples) & (examples.y != poisoning.target)
+    if not bool(wanted.any()):
+        raise InvalidValue(
+            f"no test example can show whether {name} succeeds: {len(examples)} are set aside for it, and "
+            f"all of them have the target label {poisoning.target} or cannot carry the attack"
+        )
+    return poisoning.poison(examples.select(torch.nonzero(wanted).flatten()))

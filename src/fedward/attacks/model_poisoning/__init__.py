@@ -1,0 +1,36 @@
+"""What attackers send instead of what they trained: one attack a file."""
+
+from __future__ import annotations
+
+from fedward.attacks.model_poisoning.a_little_is_enough import ALittleIsEnough
+from fedward.attacks.model_poisoning.collude import Collude
+from fedward.attacks.model_poisoning.constrain_and_scale import ConstrainAndScale
+from fedward.attacks.model_poisoning.gaussian import GaussianUpdate
+from fedward.attacks.model_poisoning.inner_product import InnerProductManipulation
+from fedward.attacks.model_poisoning.scale import Scale
+from fedward.attacks.model_poisoning.sign_flip import SignFlip
+from fedward.attacks.model_poisoning.train_and_scale import TrainAndScale
+from fedward.attacks.types import ModelPoisoning
+
+MODEL_POISONINGS: dict[str, type[ModelPoisoning]] = {
+    "scale": Scale,
+    "train_and_scale": TrainAndScale,
+    "constrain_and_scale": ConstrainAndScale,
+    "sign_flip": SignFlip,
+    "gaussian": GaussianUpdate,
+    "a_little_is_enough": ALittleIsEnough,
+    "inner_product": InnerProductManipulation,
+    "collude": Collude,
+}
+
+__all__ = [
+    "MODEL_POISONINGS",
+    "ALittleIsEnough",
+    "Collude",
+    "ConstrainAndScale",
+    "GaussianUpdate",
+    "InnerProductManipulation",
+    "Scale",
+    "SignFlip",
+    "TrainAndScale",
+]

@@ -1,0 +1,48 @@
+"""Noise instead of an update."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
+from fedward.core.validate import positive
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianUpdate:
+    """The attacker sends noise; what it trained is thrown away.
+
+        Δ ~ N(0, σ² I)
+
+    It has no target: it keeps the model from learning. Its length is about σ√d for d parameters, and a
+    server that clips leaves no more of it than of any other row.
+
+    Args:
+      std: σ.
+
+    >>> sight = Sight(round=0, parameters=torch.zeros(3), bounds=(), own={})
+    >>> GaussianUpdate(std=200.0).tamper(torch.zeros(3), sight, np.random.default_rng(0)).round()
+    tensor([ 25., -26., 128.])
+
+    Blanchard, El Mhamdi, Guerraoui, Stainer 2017, with σ = 200.
+    """
+
+    std: float
+
+    needs: ClassVar[Knowledge] = "own"
+    needs_all_rows: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        positive("standard deviation", self.std)
+
+    def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
+        return trainer
+
+    def tamper(self, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
+        normal = torch.from_numpy(rng.standard_normal(update.numel()))
+        return normal.mul_(self.std).to(update.dtype).view_as(update)

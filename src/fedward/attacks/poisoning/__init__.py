@@ -1,0 +1,40 @@
+"""Data poisoning: what attackers do to their own examples, one attack a file."""
+
+from __future__ import annotations
+
+from fedward.attacks.poisoning.distributed import DistributedBackdoor
+from fedward.attacks.poisoning.features import FEATURES, BoldDigit, Feature, SlantedDigit
+from fedward.attacks.poisoning.label_flip import LabelFlip
+from fedward.attacks.poisoning.pattern import PatternBackdoor
+from fedward.attacks.poisoning.patterns import PATTERNS, Pattern, Pixels, Square, Triangle
+from fedward.attacks.poisoning.portion import poisoned
+from fedward.attacks.poisoning.semantic import SemanticBackdoor
+from fedward.attacks.poisoning.single_pixel import SinglePixel
+from fedward.attacks.types import Poisoning
+
+POISONINGS: dict[str, type[Poisoning]] = {
+    "single_pixel": SinglePixel,
+    "pattern": PatternBackdoor,
+    "distributed": DistributedBackdoor,
+    "label_flip": LabelFlip,
+    "semantic": SemanticBackdoor,
+}
+
+__all__ = [
+    "FEATURES",
+    "PATTERNS",
+    "POISONINGS",
+    "BoldDigit",
+    "DistributedBackdoor",
+    "Feature",
+    "LabelFlip",
+    "Pattern",
+    "PatternBackdoor",
+    "Pixels",
+    "SemanticBackdoor",
+    "SinglePixel",
+    "SlantedDigit",
+    "Square",
+    "Triangle",
+    "poisoned",
+]

@@ -1,0 +1,74 @@
+"""The Protocols of the parts that an attack is made of."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from torch import Tensor
+
+from fedward.core.examples import Examples
+from fedward.core.federation import Federation
+from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
+
+
+class Poisoning(Protocol):
+    """Bad data: which examples it can be made from, and what they become.
+
+    ``fraction`` is the papers' α, the share of an attacker's eligible examples that are poisoned; ``rate``
+    is the poisoning rate of paper 004, the share of the poisoned examples that take part in training (the
+    others are left out). ``target`` is the label that the attack wants to see.
+    """
+
+    @property
+    def fraction(self) -> float: ...
+
+    @property
+    def rate(self) -> float: ...
+
+    @property
+    def target(self) -> int: ...
+
+    def check(self, federation: Federation, attackers: int) -> None:
+        """Raises in words if it cannot be carried out on this data by so many attackers."""
+
+    def held_out(self, examples: Examples) -> Tensor:
+        """Which examples (a bool each) no honest user may own: all False unless the backdoor is natural."""
+
+    def eligible(self, examples: Examples) -> Tensor:
+        """Which examples (a bool each) of an attacker it can be made from."""
+
+    def poison(self, examples: Examples, attacker: int = 0, attackers: int = 1) -> Examples:
+        """All of these examples, poisoned: a copy with trigger and label.
+
+        ``attacker`` is the place of the user among the ``attackers``. The defaults give the whole attack:
+        what a test example looks like when its success is measured.
+        """
+
+
+class ModelPoisoning(Protocol):
+    """A bad update: how an attacker trains, and what it sends instead of what it trained."""
+
+    @property
+    def needs(self) -> Knowledge:
+        """The least that an attacker must know to carry it out."""
+
+    @property
+    def needs_all_rows(self) -> bool:
+        """Whether it reads other rows than the one that it replaces."""
+
+    def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
+        """What an attacker trains with, instead of the round's ``trainer``."""
+
+    def tamper(self, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
+        """What is sent instead of ``update``, which may be changed in place."""
+
+
+class Who(Protocol):
+    """Which users attack."""
+
+    @property
+    def per_cohort(self) -> int | None:
+        """How many of them are in every cohort; None if they are sampled like everybody else."""
+
+    def choose(self, federation: Federation, rng: np.random.Generator) -> frozenset[int]: ...

@@ -1,0 +1,60 @@
+"""The table ``[attack]`` of an experiment file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import field_validator, model_validator
+
+from fedward.attacks import MODEL_POISONINGS, POISONINGS, WHO, Attack
+from fedward.core.types import Knowledge
+from fedward.core.validate import positive
+from fedward.experiment.sections import OneOf, PartSection, Section
+
+_WHO = OneOf(registry=WHO, trial={})
+_POISONING = OneOf(registry=POISONINGS, trial={})
+_MODEL_POISONING = OneOf(registry=MODEL_POISONINGS, trial={})
+
+
+class AttackSection(Section):
+    """Who attacks, with what, when, and knowing what; and how the attack's cost is measured.
+
+    ``cost_bound`` is C̄, fixed before anything is measured; ``target_model`` a file with the ``state_dict``
+    of the model θ* that attackers want to see (example 3 of paper 002).
+    """
+
+    who: Annotated[PartSection, _WHO]
+    data: tuple[Annotated[PartSection, _POISONING], ...] = ()
+    model: tuple[Annotated[PartSection, _MODEL_POISONING], ...] = ()
+    knowledge: Knowledge = "own"
+    rounds: tuple[int, ...] | None = None
+    test_share: float = 0.2
+    cost_bound: float | None = None
+    target_model: Path | None = None
+
+    @field_validator("target_model", mode="before")
+    @classmethod
+    def _read_path(cls, value: object) -> object:
+        return Path(value) if isinstance(value, str) else value
+
+    @field_validator("cost_bound")
+    @classmethod
+    def _check_cost_bound(cls, value: float | None) -> float | None:
+        return value if value is None else positive("bound of the attack cost", value)
+
+    @model_validator(mode="after")
+    def _attack_accepts_its_parts(self) -> AttackSection:
+        self.build()
+        return self
+
+    def build(self) -> Attack:
+        """The attack, checked in itself; ``Attack.stage`` checks it against the data."""
+        return Attack(
+            who=self.who.build(),
+            data=tuple(part.build() for part in self.data),
+            model=tuple(part.build() for part in self.model),
+            knowledge=self.knowledge,
+            rounds=self.rounds,
+            test_share=self.test_share,
+        )

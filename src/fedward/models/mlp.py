@@ -1,0 +1,35 @@
+"""A small fully connected network: fast, and it sees every pixel."""
+
+from __future__ import annotations
+
+import math
+
+from torch import nn
+
+from fedward.models import shapes
+
+HIDDEN = 100
+
+
+def mlp(*, input_shape: tuple[int, ...], num_classes: int) -> nn.Sequential:
+    """One hidden layer of 100 units: 79,510 parameters for MNIST.
+
+    Every pixel has weights of its own, which a backdoor of a single pixel needs: the strided convolutions of
+    ``mnist_cnn`` hardly see the last pixel.
+
+    Args:
+      input_shape: the shape of one example; any.
+      num_classes: how many outputs there are.
+
+    >>> sum(p.numel() for p in mlp(input_shape=(1, 28, 28), num_classes=10).parameters())
+    79510
+
+    One hidden layer of the 2NN of McMahan et al. 2017.
+    """
+    shapes.check("mlp", input_shape, num_classes)
+    return nn.Sequential(
+        nn.Flatten(),
+        nn.Linear(math.prod(input_shape), HIDDEN),
+        nn.ReLU(),
+        nn.Linear(HIDDEN, num_classes),
+    )
