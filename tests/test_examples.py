@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from fedward.experiment.config import parse, read
-from fedward.experiment.runner import prepare
+from fedward.experiment.runner import prepare, run
+from fedward.experiment.store import open_run
 
 ROOT = Path(__file__).parents[1]
 
@@ -22,6 +23,19 @@ def test_the_script_with_own_data_runs_and_learns(capsys: pytest.CaptureFixture[
 def test_every_example_file_is_valid_and_fits_together(file: Path, request: pytest.FixtureRequest) -> None:
     experiment = read(file)
     prepare(experiment, request.getfixturevalue("real_mnist") if experiment.data.part == "mnist" else None)
+
+
+def test_the_backdoor_of_the_example_succeeds_while_accuracy_looks_fine(tmp_path: Path) -> None:
+    text = (ROOT / "examples" / "backdoor_digits.toml").read_text(encoding="utf8")
+    assert "rounds = 40" in text
+    setup = prepare(parse(text.replace("rounds = 40", "rounds = 20")))
+    with open_run(tmp_path / "run") as directory:
+        for _ in run(setup, directory):
+            pass
+        records = directory.metrics()
+    assert records[-1]["accuracy"] > 0.85
+    assert records[0]["attack_success"] < 0.3  # it lags behind accuracy
+    assert records[-1]["attack_success"] > 0.7
 
 
 def test_the_file_in_the_documentation_is_valid() -> None:

@@ -29,7 +29,7 @@ from fedward.attacks.types import Poisoning
 PATTERN = Triangle(size=6)
 ATTACKERS = 20
 LAST, ATTACKED = 30, 20
-OWN = fedward.SGD(learning_rate=0.1, batch_size=20, epochs=20)
+OWN = fedward.SGD(learning_rate=0.1, batch_size=40, epochs=20)
 
 
 def attacks(fraction: float) -> dict[str, Poisoning]:
@@ -50,7 +50,7 @@ def unclipped(seed: int, kind: str, factor: float) -> Training:
         rounds=LAST,
         algorithm=fedward.presets.fedavg(
             sampler=fedward.FixedSizeSampler(size=20),
-            local=fedward.SGD(learning_rate=0.1, batch_size=20, epochs=2),
+            local=fedward.SGD(learning_rate=0.3, batch_size=40, epochs=1),
         ),
         attack=Attack(
             who=PerCohort(count=attackers, each=attackers),

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from aggregation.by_definition import KINDS, bulyan, combined, exact, some_rows, tensor
 from fedward.aggregation import Bulyan
+from fedward.aggregation.bulyan import _around_median
 from fedward.core.validate import InvalidValue
 
 
@@ -82,6 +83,13 @@ def test_huge_rows_of_a_model_in_double_precision_leave_it_finite() -> None:
     found = combined(Bulyan(malicious=1), rows)
     torch.testing.assert_close(found, tensor(bulyan(exact(rows), 1)), rtol=1e-12, atol=0)
     assert bool(torch.isfinite(combined(Bulyan(malicious=1), [rows[0]] * 7)).all())
+
+
+def test_the_nearest_to_the_median_are_found_beyond_the_largest_number() -> None:
+    most = torch.finfo(torch.float64).max
+    values = torch.tensor([[-1.0, -0.95, -0.5, 0.9, 0.9, 0.9, 0.9]], dtype=torch.float64).T * most
+    wanted = (4 * 0.9 - 0.5) / 5
+    assert _around_median(values, 5).item() / most == pytest.approx(wanted, rel=1e-12)
 
 
 def test_it_needs_4f_plus_3_rows() -> None:

@@ -111,6 +111,17 @@ def test_a_step_from_a_row_that_is_not_the_median_leaves_it() -> None:
     assert total_distance(points, step.numpy()) < total_distance(points, np.zeros(2))
 
 
+def test_a_row_holds_back_the_step_that_leaves_it() -> None:
+    """Two rows pull at the third with hardly more than its own strength: a whole step would go too far."""
+    rows = [torch.tensor(corner) for corner in ([0.0, 0.0], [5.25, 8.51], [5.25, -8.51])]
+    points, origin = array(rows), torch.zeros(2, dtype=torch.float64)
+    step = FINE._step(rows, origin)
+    assert step is not None
+    assert total_distance(points, step.numpy()) < total_distance(points, origin.numpy())
+    undamped = step.numpy() / (1 - 1 / 1.05)
+    assert total_distance(points, undamped) > total_distance(points, origin.numpy())
+
+
 def test_every_step_brings_it_nearer() -> None:
     rows = some_rows("normal", 7, 4, 3)
     distances = []

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 import torch
 
-from aggregation.by_definition import KINDS, exact, some_rows
+from aggregation.by_definition import KINDS, combined, exact, krum_order, some_rows
+from fedward.aggregation import Bulyan, CoordinateMedian, GeometricMedian, Krum, MultiKrum, TrimmedMean
 from fedward.aggregation import rows as module
 from fedward.aggregation.krum import krum_scores
 from fedward.aggregation.rows import best_first, by_column, mean, middle, shrunk, squared_distances
@@ -32,17 +34,30 @@ def test_equal_rows_have_distance_zero_however_large_they_are() -> None:
     assert squared.tolist() == [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
 
 
-def test_distances_do_not_depend_on_the_number_of_threads() -> None:
-    rows = some_rows("normal", 6, 100_003, 1)
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Krum(malicious=1),
+        MultiKrum(malicious=1),
+        CoordinateMedian(),
+        TrimmedMean(trimmed=1),
+        GeometricMedian(),
+        Bulyan(malicious=1),
+    ],
+    ids=repr,
+)
+def test_no_result_depends_on_the_number_of_threads(rule: Any) -> None:
+    rows = some_rows("normal", 7, 100_003, 1)
     before = torch.get_num_threads()
     try:
         found = []
         for threads in (1, 3):
             torch.set_num_threads(threads)
-            found.append(squared_distances(rows)[0])
+            found.append((squared_distances(rows)[0], combined(rule, rows)))
     finally:
         torch.set_num_threads(before)
-    assert torch.equal(*found)
+    assert torch.equal(found[0][0], found[1][0])
+    assert torch.equal(found[0][1], found[1][1])
 
 
 def test_memory_stays_at_a_few_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,10 +83,14 @@ def test_what_overflows_is_still_told_apart() -> None:
     assert best_first(squared, lambda matrix: krum_scores(matrix, 1)).tolist() == [2, 3, 0, 1]
 
 
-def test_what_is_small_is_told_apart_beside_what_overflows() -> None:
-    rows = [torch.tensor([value], dtype=torch.float64) for value in (1.6e308, 0.3, 0.1, 0.0, -1.6e308)]
-    squared = squared_distances(rows)
-    assert best_first(squared, lambda matrix: krum_scores(matrix, 2)).tolist() == [2, 3, 1, 0, 4]
+@pytest.mark.parametrize("size", [0.3, 300.0])
+def test_what_is_small_is_told_apart_beside_what_overflows(size: float) -> None:
+    """Scaled down with the huge ones, small rows lose their squares, or all but a few bits of them."""
+    for seed in range(20):
+        small = size * torch.rand(6, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+        rows = [*torch.tensor([[1.6e308], [-1.6e308]], dtype=torch.float64), *small]
+        order = best_first(squared_distances(rows), lambda matrix: krum_scores(matrix, 4))
+        assert order.tolist()[:6] == krum_order(exact(rows), 2)[:6]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 10, 99, 128])

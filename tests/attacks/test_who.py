@@ -43,7 +43,7 @@ def test_a_name_that_nobody_has_is_refused_with_the_nearest() -> None:
 
 @pytest.mark.parametrize("users", [("eve", "ann", "eve"), (3, "3"), (np.int64(3), 3)])
 def test_a_user_named_twice_is_refused(users: Any) -> None:
-    with pytest.raises(InvalidValue, match="attackers must not repeat a user, got '(eve|3)' twice"):
+    with pytest.raises(InvalidValue, match=r"attackers must not repeat a user, got '(eve|3)' twice"):
         NamedUsers(users=users)
 
 

@@ -106,3 +106,11 @@ def test_state_that_is_not_sent_does_not_go_from_one_user_to_the_next() -> None:
     alone = next(iter(InProcess(module, FEDERATION).train(jobs[2:]))).update
     after_others = list(InProcess(module, FEDERATION).train(jobs))[2].update
     assert torch.equal(alone, after_others)
+
+
+def test_a_model_that_is_not_finite_predicts_nothing() -> None:
+    federation, model = tiny_federation(), tiny_model()
+    broken = torch.full_like(ParameterSpec.of(model).flatten(model), float("nan"))
+    assert federation.test is not None
+    assert (federation.test.y == 0).any()  # argmax over NaN is class 0, which would be right for these
+    assert InProcess(model, federation).evaluate(broken, federation.test).accuracy == 0

@@ -14,11 +14,13 @@ from dp_accounting import (
     SampledWithoutReplacementDpEvent,
 )
 
+from fedward.attacks.cohort import StagedCohort
 from fedward.certify.instance import LocalDp, dominating_user
 from fedward.certify.prediction import certified_k
 from fedward.certify.threat import ThreatModel, certifiable, certifiable_algorithm
 from fedward.core.validate import InvalidValue
 from fedward.presets import fedavg
+from fedward.privacy.events import STAGED
 from fedward.privacy.group import DIRECTIONS, group_curve
 from fedward.privacy.group_round import GroupRound
 from fedward.privacy.ledger import Ledger
@@ -27,6 +29,7 @@ from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
 from support import one_round, tiny_algorithm, tiny_federation, tiny_sgd
 
 POISSON = PoissonSampledDpEvent(0.1, GaussianDpEvent(3.0))
+STAGED_POISSON = f"Poisson sampling q = 0.1, {STAGED} 2 of 4 attackers in every cohort"
 
 
 def ledger(event: DpEvent, **changes: Any) -> Ledger:
@@ -67,6 +70,21 @@ def test_a_reserved_round_counts() -> None:
         (ledger(GaussianDpEvent(3.0), adjacency="local"), ThreatModel(), "local"),
         (ledger(POISSON), ThreatModel(attendance="chosen"), "q = 0.1"),
         (ledger(POISSON, unit="example"), ThreatModel(), "skips its local noise"),
+        (ledger(POISSON, sampling=STAGED_POISSON), ThreatModel(), "sampled like everybody else, got Poisson"),
+        (
+            ledger(POISSON, sampling=STAGED_POISSON),
+            ThreatModel(attendance="every-round", behaviour="data"),
+            "staged with exactly 2 of 4 attackers",
+        ),
+        (
+            ledger(
+                SampledWithoutReplacementDpEvent(200, 20, GaussianDpEvent(3.0)),
+                adjacency="replace-one",
+                sampling=f"fixed-size sampling m = 20, {STAGED} 2 of 4 attackers in every cohort",
+            ),
+            ThreatModel(),
+            "sampled like everybody else",
+        ),
         (
             Ledger(unit="user", adjacency="add/remove", sampling="", noise_source="seeded"),
             ThreatModel(),
@@ -112,6 +130,13 @@ def test_a_real_algorithm_is_certifiable_and_its_ledger_too() -> None:
     [
         (fedavg(sampler=PoissonSampler(rate=0.5), local=tiny_sgd()), "aggregator with a sensitivity"),
         (tiny_algorithm(sampler=FixedSizeSampler(size=4)), "fixed-size"),
+        (
+            replace(
+                tiny_algorithm(),
+                sampler=StagedCohort(sampler=PoissonSampler(rate=0.5), attackers=(1, 2), each=1),
+            ),
+            "sampled like everybody else, got Poisson sampling q = 0.5, staged with exactly 1 of 2",
+        ),
         (tiny_algorithm(sampler=EveryoneSampler(adjacency="replace-one")), "added or removed"),
     ],
 )

@@ -13,7 +13,7 @@ from fedward.models.digits_cnn import digits_cnn
 from fedward.models.logistic_regression import logistic_regression
 from fedward.models.mnist_cnn import mnist_cnn
 
-SHAPES = {"digits_cnn": (1, 8, 8), "mnist_cnn": (1, 28, 28), "logistic_regression": (3, 5)}
+SHAPES = {"digits_cnn": (1, 8, 8), "mnist_cnn": (1, 28, 28), "logistic_regression": (3, 5), "mlp": (2, 3)}
 
 
 def size(model: nn.Module) -> int:
@@ -113,6 +113,7 @@ def test_digits_cnn_learns_the_digits() -> None:
         ("mnist_cnn", (3, 32, 32), r"mnist_cnn must be \(1, 28, 28\), got \(3, 32, 32\)"),
         ("logistic_regression", (), r"must have at least one dimension, got \(\)"),
         ("logistic_regression", (3, 0), "must be at least 1, got 0"),
+        ("mlp", (), r"must have at least one dimension, got \(\)"),
     ],
 )
 def test_a_shape_that_a_model_cannot_take_is_refused(name: str, shape: tuple[int, ...], message: str) -> None:

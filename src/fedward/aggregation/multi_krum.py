@@ -20,9 +20,9 @@ class MultiKrum:
         Δ = (1 / m) Σ_{i among the m smallest s_i} Δ_i,    s_i as in ``Krum``
 
     Of equal scores the earlier row comes first. m = 1 is Krum, m = n the plain mean. With at most f bad rows
-    of n ≥ 2f + 3, and m ≤ n - f, a row far away from all honest rows is never taken. The default n - f is
-    what the rule was published with and what is mostly used; the proof of resilience that came later is about
-    m ≤ n - f - 2.
+    of n ≥ 2f + 3, and m ≤ n - f, a row far away from all honest rows is never taken. The default n - f is as
+    many rows as are honest at least. Implementations differ: n - f - 2 is the other common choice, and the
+    most for which resilience was proven (later than the rule was published).
 
     No guarantee of privacy: one user can change which rows are taken, and no useful bound on what that does
     is proven. It has no sensitivity and takes no noise.
@@ -36,7 +36,7 @@ class MultiKrum:
     >>> MultiKrum(malicious=1, selected=3).finish([torch.tensor(row) for row in rows])
     tensor([1.], dtype=torch.float64)
 
-    Blanchard, El Mhamdi, Guerraoui, Stainer 2017; El Mhamdi, Guerraoui, Rouault 2019 for m ≤ n - f - 2.
+    Blanchard, El Mhamdi, Guerraoui, Stainer 2017; El Mhamdi, Guerraoui, Rouault 2019 for n - f - 2.
     """
 
     malicious: int

@@ -113,7 +113,7 @@ class Attack:
         users = self.who.choose(federation, stream(seed, "attackers"))
         for poisoning in self.data:
             poisoning.check(federation, len(users))
-        algorithm = self._sampled(algorithm, federation, users)
+        algorithm = self._voided(self._sampled(algorithm, federation, users), users)
         goal = None
         if federation.test is not None:
             rng = stream(seed, "test split")
@@ -140,6 +140,19 @@ class Attack:
         )
         sampler.check(federation.num_users)
         return replace(algorithm, sampler=sampler)
+
+    def _voided(self, algorithm: Algorithm, users: frozenset[int]) -> Algorithm:
+        """The algorithm without the guarantee that these attackers take away."""
+        if not users or algorithm.accounting == "users":
+            return algorithm
+        if algorithm.accounting == "aggregate" and self.model:
+            return replace(algorithm, void="attackers need not add the noise that the guarantee counts on")
+        if self.knowledge == "cohort" and not algorithm.unproven:
+            # Their rows may depend on an honest user's, who then moves the mean by more than its own row.
+            return replace(
+                algorithm, void="attackers are shown all honest updates and may pass on what they see there"
+            )
+        return algorithm
 
     def _handed_out(self, federation: Federation, users: frozenset[int], seed: int) -> Federation:
         """The federation in which only attackers own what is held out of honest users."""
@@ -174,13 +187,16 @@ class Attack:
                 f"Every cohort has exactly {self.who.per_cohort} attackers: this is not the sampling that "
                 "certificates are about."
             )
-        if self.knowledge == "cohort" and not algorithm.unproven:
+        if algorithm.accounting == "users" and _skip_privacy(self.model):
             notes.append(
-                "The attackers are shown the cohort and all honest updates, noise excepted, and may pass on "
-                "in their own what they see there. ε assumes that only the server sees them: it does not "
-                "cover this training."
+                "The attackers skip their own clipping and noise, and nobody clips after them. What is "
+                "guaranteed to the other users stands: each relies on its own noise."
             )
         return tuple(notes)
+
+
+def _skip_privacy(parts: tuple[ModelPoisoning, ...]) -> bool:
+    return any(getattr(part, "skips_local_privacy", False) for part in parts)
 
 
 def _named(poisonings: tuple[Poisoning, ...]) -> list[tuple[str, Poisoning]]:

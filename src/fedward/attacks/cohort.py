@@ -61,6 +61,10 @@ class StagedCohort:
     def adjacency(self) -> Adjacency:
         return self.sampler.adjacency
 
+    @property
+    def exact(self) -> bool:
+        return self.sampler.exact
+
     def check(self, num_users: int) -> None:
         self.sampler.check(num_users)
         strangers = [user for user in self.attackers if not 0 <= user < num_users]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
@@ -53,8 +54,7 @@ class AttackMetrics:
         if self.attacks:
             record["attack_success"] = self.success
             record["attack_cost"] = self.cost
-            if len(self.attacks) > 1:
-                record["attacks"] = {name: asdict(attack) for name, attack in self.attacks.items()}
+            record["attacks"] = {name: asdict(attack) for name, attack in self.attacks.items()}
         if self.capped_cost is not None:
             record["capped_attack_cost"] = self.capped_cost
         if self.parameter_cost is not None:
@@ -95,7 +95,9 @@ def measure(
     attacks = {}
     for name, examples in goal.triggered:
         found = evaluator.evaluate(parameters, examples)
-        attacks[name] = AttackSuccess(success=found.accuracy, cost=found.loss, examples=found.examples)
+        # The largest of scores that are not numbers would be class 0: a broken model is nobody's success.
+        success = 0.0 if math.isnan(found.loss) else found.accuracy
+        attacks[name] = AttackSuccess(success=success, cost=found.loss, examples=found.examples)
     cost, distance = None, None
     if attacks:
         counted = sum(attack.examples for attack in attacks.values())
@@ -107,9 +109,14 @@ def measure(
         main=evaluator.evaluate(parameters, goal.clean),
         attacks=attacks,
         cost=cost,
-        capped_cost=None if cost_bound is None or capped is None else min(capped, cost_bound),
+        capped_cost=None if cost_bound is None or capped is None else _capped(capped, cost_bound),
         parameter_cost=distance,
     )
+
+
+def _capped(cost: float, bound: float) -> float:
+    # `min` lets NaN pass; a cost that is no number is no small one.
+    return bound if math.isnan(cost) else min(cost, bound)
 
 
 def parameter_cost(parameters: Tensor, target: Tensor) -> float:

@@ -35,6 +35,7 @@ def evaluate(model: FlatModule, parameters: Tensor, examples: Examples, batch_si
         for index in torch.split(torch.arange(len(examples)), batch_size):
             x, y = examples.batch(index)
             scores = model(x)
-            correct += int((scores.argmax(1) == y).sum())
+            # A model that is not finite predicts nothing; argmax would make it class 0.
+            correct += int(((scores.argmax(1) == y) & ~scores.isnan().any(1)).sum())
             loss += float(cross_entropy(scores, y, reduction="sum"))
     return Metrics(accuracy=correct / len(examples), loss=loss / len(examples), examples=len(examples))

@@ -12,7 +12,7 @@ from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from fedward.core.algorithm import Algorithm, total_bound
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
-from fedward.core.types import Adversary, Bounds, Knowledge
+from fedward.core.types import Adversary, Bounds, Knowledge, PrivateTrainer
 from fedward.core.validate import InvalidValue, one_of
 
 
@@ -26,9 +26,11 @@ def check_setup(
     """Raises with a clear message if training could not work or its guarantee could not hold."""
     algorithm.sampler.check(federation.num_users)
     check_cohort(algorithm, federation.num_users)
-    if algorithm.noise.multiplier > 0:
+    if algorithm.noise.multiplier > 0 or isinstance(algorithm.local, PrivateTrainer):
         refuse_batch_norm(module)
     check_output(module, federation)
+    if isinstance(algorithm.local, PrivateTrainer):
+        algorithm.local.check_model(module, federation.examples.batch(torch.arange(1))[0])
     bounds = check_clipping(algorithm, ParameterSpec.of(module).size)
     if adversary is not None:
         check_adversary(adversary, algorithm, federation.num_users, bounds, rounds)

@@ -11,8 +11,9 @@ from fedward.core.federation import Federation
 
 
 def data_digest(federation: Federation) -> str:
-    """Changes whenever an example, a label, an owner or the test set changes."""
+    """Changes whenever an example, a label, an owner, its name or the test set changes."""
     digest = hashlib.blake2b(digest_size=16)
+    digest.update("\n".join(map(str, federation.names.tolist())).encode())
     _add(digest, federation.offsets)
     for examples in (federation.examples, federation.test):
         if examples is not None:

@@ -106,7 +106,8 @@ def _values(value: Value, channels: int, pixels: int) -> Tensor:
     entries = value if isinstance(value, tuple) else (value,) * channels
     if len(entries) != channels:
         raise InvalidValue(
-            f"value must be one number or one entry for each of {channels} channels, got {value}"
+            f"value must be one number, or a list with one entry for each of {channels} channels (a number, "
+            f"or a list with one number for each pixel), got {value}"
         )
     lines = [entry if isinstance(entry, tuple) else (entry,) * pixels for entry in entries]
     for line in lines:

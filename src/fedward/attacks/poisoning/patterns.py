@@ -153,7 +153,8 @@ def _inside(places: list[Place], shape: tuple[int, ...]) -> tuple[Place, ...]:
     for row, column in places:
         if not (0 <= row < rows and 0 <= column < columns):
             raise InvalidValue(
-                f"trigger must lie inside the image of {rows} x {columns} pixels, got pixel ({row}, {column})"
+                f"trigger must lie inside the image of {rows} x {columns} pixels, got one with a pixel at "
+                f"row {row}, column {column}, counted from the top left"
             )
     ordered = sorted(places)
     for place, next_one in itertools.pairwise(ordered):

@@ -1,0 +1,168 @@
+"""What the pages say about attacks is tried out: every line of TOML, every block of Python."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import fedward
+from fedward.aggregation import AGGREGATORS
+from fedward.attacks import MODEL_POISONINGS, POISONINGS, WHO, Attack
+from fedward.attacks.poisoning import FEATURES, PATTERNS
+from fedward.backends import measure
+from fedward.experiment.config import from_content
+from fedward.experiment.runner import Setup, prepare
+from fedward.models import MODELS
+from fedward.presets import PRESETS
+
+ROOT = Path(__file__).parents[1]
+
+
+def page(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf8")
+
+
+def blocks(name: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", page(name), flags=re.DOTALL | re.MULTILINE)
+
+
+def listed_algorithms(name: str) -> list[str]:
+    """The first cells of a table of algorithms: keys of ``[algorithm]`` with commas between them."""
+    return re.findall(r"^\| `(preset = [^`]*)`", page(name), flags=re.MULTILINE)
+
+
+ATTACKS = blocks("docs/attacks/README.md", "toml")
+
+
+def quick(**changed: Any) -> dict[str, Any]:
+    """The example with the backdoor, but with large cohorts, a clip bound and little local training."""
+    content = tomllib.loads(page("examples/backdoor_digits.toml"))
+    local = {"name": "sgd", "learning_rate": 0.1, "batch_size": 8, "epochs": 1}
+    common = {"sampler": {"name": "fixed_size", "size": 40}, "local": local}
+    algorithm = {"preset": "norm_bounding", "clip_bound": 1.0} | changed.pop("algorithm", {})
+    return content | {"algorithm": algorithm | common} | changed
+
+
+def first_round(setup: Setup, adversary: Any) -> tuple[torch.Tensor, Any]:
+    state, log = next(
+        fedward.train(setup.algorithm, setup.model, setup.federation, rounds=1, seed=1, adversary=adversary)
+    )
+    return state.parameters, log
+
+
+@pytest.mark.parametrize("block", ATTACKS, ids=lambda block: block.replace("\n", " | "))
+def test_every_attack_on_the_page_can_be_carried_out(
+    block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attack = tomllib.loads(block)
+    attack.setdefault("who", {"name": "random", "count": 10})
+    if "data" not in attack and "model" not in attack:
+        attack["data"] = [{"name": "single_pixel"}]
+    monkeypatch.chdir(tmp_path)
+    if "target_model" in attack:
+        model = prepare(from_content(quick())).model
+        torch.save(model.state_dict(), attack["target_model"])
+
+    setup = prepare(from_content(quick(attack=attack)))
+    assert setup.attack is not None
+    assert setup.attack.goal is not None
+    adversary = dataclasses.replace(setup.attack.adversary, rounds=None)
+    attacked, log = first_round(setup, adversary)
+    honest, _ = first_round(setup, None)
+    assert log.telemetry.malicious
+    assert not log.telemetry.rejected
+    assert not torch.equal(attacked, honest)
+    found = measure(fedward.InProcess(setup.model, setup.federation), attacked, setup.attack.goal)
+    assert found.attacks.keys() == {part["name"] for part in attack.get("data", [])}
+
+
+def test_the_page_names_every_part_of_an_attack() -> None:
+    text = page("docs/attacks/README.md")
+    for name in (*POISONINGS, *MODEL_POISONINGS, *WHO, *PATTERNS, *FEATURES):
+        assert f'"{name}"' in text or f"`{name}`" in text, name
+
+
+@pytest.mark.parametrize("keys", listed_algorithms("README.md"))
+def test_every_defence_in_the_readme_fits_the_example(keys: str) -> None:
+    algorithm = tomllib.loads(f"algorithm = {{ {keys} }}")["algorithm"]
+    content = tomllib.loads(page("examples/backdoor_digits.toml"))
+    content["algorithm"] = {key: content["algorithm"][key] for key in ("sampler", "local")} | algorithm
+    setup = prepare(from_content(content | {"privacy": {"accountant": "moments"}}))  # the fastest
+    assert setup.algorithm.name == algorithm["preset"]
+    assert setup.planned.private == ("noise_multiplier" in algorithm)
+
+
+def test_the_page_on_defences_names_every_rule_and_its_file_fits_the_example() -> None:
+    for name in AGGREGATORS.keys() & PRESETS.keys():
+        assert f"`{name}`" in page("docs/defences.md"), name
+    for block in blocks("docs/defences.md", "toml"):
+        content = tomllib.loads(page("examples/backdoor_digits.toml"))
+        prepare(from_content(content | tomllib.loads(block)))
+
+
+def test_the_page_on_experiment_files_names_every_attack_rule_and_model() -> None:
+    file = blocks("docs/experiment-files.md", "toml")[0]
+    for name in (*POISONINGS, *MODEL_POISONINGS, *WHO, *MODELS, *(AGGREGATORS.keys() & PRESETS.keys())):
+        assert re.search(rf"\b{name}\b", file), name
+
+
+def test_the_attack_in_python_replaces_the_model_in_one_round(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = blocks("docs/attacks/README.md", "python")
+    exec(compile(block, "docs/attacks/README.md", "exec"), {})
+    success = [float(share) for share in re.findall(r"success ([\d.]+)%", capsys.readouterr().out)]
+    assert len(success) == 8
+    assert max(success[:6]) < 20
+    assert success[6] > 50
+
+
+def test_the_parts_in_the_page_on_extending_work() -> None:
+    federation = fedward.datasets.digits.load(users=20, seed=1)
+    test = federation.test
+    assert test is not None
+    model = fedward.models.build("mlp", input_shape=(1, 8, 8), num_classes=10, seed=1)
+    sampler, local = fedward.EveryoneSampler(), fedward.SGD(learning_rate=0.1, batch_size=8, epochs=1)
+    names: dict[str, Any] = {
+        "fedward": fedward,
+        "dataclasses": dataclasses,
+        "dataclass": dataclasses.dataclass,
+        "torch": torch,
+        "sampler": sampler,
+        "local": local,
+        "model": model,
+        "algorithm": fedward.presets.fedavg(sampler=sampler, local=local),
+        "x": federation.examples.x,
+        "y": federation.examples.y,
+        "users": torch.repeat_interleave(torch.arange(20), federation.sizes),
+        "x_test": test.x,
+        "y_test": test.y,
+    }
+    attacks, models = [], []
+    for block in blocks("docs/extending.md", "python"):
+        before = names.get("algorithm"), names.get("attack")
+        exec(compile(block, "docs/extending.md", "exec"), names)
+        if names.get("attack") is not before[1]:
+            attacks.append(names["attack"])
+        if names["algorithm"] is not before[0]:
+            (state, _), *_ = fedward.train(names["algorithm"], model, federation, rounds=1, seed=1)
+            models.append(state.parameters)
+    assert len(models) == 2
+    for attack in attacks:
+        assert isinstance(attack, Attack)
+        staged = attack.stage(fedward.presets.fedavg(sampler=sampler, local=local), federation, seed=1)
+        ends = [
+            next(fedward.train(staged.algorithm, model, federation, rounds=1, seed=1, adversary=adversary))[0]
+            for adversary in (staged.adversary, None)
+        ]
+        assert not torch.equal(ends[0].parameters, ends[1].parameters)
+    assert len(attacks) == 2
+
+
+def test_the_attack_in_the_readme_is_the_one_of_the_example() -> None:
+    (block,) = blocks("README.md", "toml")
+    assert tomllib.loads(block)["attack"] == tomllib.loads(page("examples/backdoor_digits.toml"))["attack"]
