@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from fedward import datasets, models, presets
+from fedward import attacks, datasets, models, presets
 from fedward.api import train
-from fedward.backends import InProcess
+from fedward.backends import InProcess, measure
 from fedward.core.algorithm import Algorithm
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
-from fedward.local import SGD, FullGradient
+from fedward.local import DPSGD, SGD, FullGradient
 from fedward.privacy import Budget, Guarantee, Ledger
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
 from fedward.server import ServerAdam, ServerMomentum, ServerStep
 from fedward.version import __version__
 
 __all__ = [
+    "DPSGD",
     "SGD",
     "Algorithm",
     "Budget",
@@ -32,7 +33,9 @@ __all__ = [
     "ServerMomentum",
     "ServerStep",
     "__version__",
+    "attacks",
     "datasets",
+    "measure",
     "models",
     "presets",
     "train",

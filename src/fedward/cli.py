@@ -13,6 +13,7 @@ from fedward.commands.certificate_check import check
 from fedward.commands.plan import plan_command
 from fedward.commands.privacy import calibrate, epsilon, ledger
 from fedward.commands.run import run_command
+from fedward.commands.users import users
 from fedward.core.validate import InvalidValue
 from fedward.version import __version__
 
@@ -27,6 +28,7 @@ app.command()(epsilon)
 app.command()(calibrate)
 app.command()(ledger)
 app.command("plan")(plan_command)
+app.command()(users)
 
 certificates = typer.Typer(help="How many attackers a private model provably survives.", no_args_is_help=True)
 certificates.command("k")(certificate.k)

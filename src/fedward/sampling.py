@@ -40,6 +40,10 @@ class PoissonSampler:
     def adjacency(self) -> Adjacency:
         return "add/remove"
 
+    @property
+    def exact(self) -> bool:
+        return False
+
     def check(self, num_users: int) -> None:
         whole("number of users", num_users)
 
@@ -79,6 +83,10 @@ class FixedSizeSampler:
     def adjacency(self) -> Adjacency:
         return "replace-one"
 
+    @property
+    def exact(self) -> bool:
+        return True
+
     def check(self, num_users: int) -> None:
         if self.size > num_users:
             raise InvalidValue(
@@ -117,6 +125,10 @@ class EveryoneSampler:
 
     def __str__(self) -> str:
         return "everyone in every round"
+
+    @property
+    def exact(self) -> bool:
+        return True
 
     def check(self, num_users: int) -> None:
         whole("number of users", num_users)

@@ -390,6 +390,9 @@ def test_the_adversarys_randomness_is_apart_from_the_servers() -> None:
     )
     calm, _, _ = one_round(algorithm, start(algorithm), FEDERATION, zeros)
     assert torch.equal(gambled.parameters, calm.parameters)
+    noise = (calm.parameters - start(algorithm).parameters) / (0.7 / 12)
+    for user in (2, 7):
+        assert not torch.allclose(noise, torch.tensor(drawn[user]), atol=1e-2)
     assert drawn[2] != drawn[7]
     first = dict(drawn)
     for other in (start(algorithm, replica=1), gambled):

@@ -72,7 +72,7 @@ class Recorder:
         self.calls: list[str] = []
         self.ledgers: list[Ledger] = []
 
-    def reserve(self, ledger: Ledger) -> None:
+    def reserve(self, ledger: Ledger, users: object = None) -> None:
         self.calls.append("reserve")
         self.ledgers.append(ledger)
 

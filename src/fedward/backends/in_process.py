@@ -32,7 +32,7 @@ class InProcess:
 
     def train(self, jobs: Iterable[Job]) -> Iterator[Row]:
         for job in jobs:
-            yield Row(job.user, self._update(job))
+            yield self._row(job)
 
     def evaluate(self, parameters: Tensor, examples: Examples) -> Metrics:
         self._forget()
@@ -43,7 +43,7 @@ class InProcess:
             owner, _, attribute = name.rpartition(".")
             setattr(self._model.module.get_submodule(owner), attribute, initial.clone())
 
-    def _update(self, job: Job) -> Tensor:
+    def _row(self, job: Job) -> Row:
         model = self._model
         examples = job.examples if job.examples is not None else self._federation.user(job.user)
         model.parameters.copy_(job.parameters)
@@ -51,6 +51,6 @@ class InProcess:
         # Dropout and the like draw from torch's global generator: it gets the job's own seed, and the
         # caller's generator is left as it was.
         with single_threaded(), torch.random.fork_rng(devices=[]):
-            torch.manual_seed(job.seed)
-            job.trainer.train(model, examples, from_local_seed(job.seed))
-        return model.parameters - job.parameters
+            torch.manual_seed(job.seed % 2**64)
+            norm = job.trainer.train(model, examples, from_local_seed(job.seed))
+        return Row(job.user, model.parameters - job.parameters, norm)

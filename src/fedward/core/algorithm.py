@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from dp_accounting import ComposedDpEvent, DpEvent, GaussianDpEvent, NonPrivateDpEvent
+from dp_accounting import ComposedDpEvent, DpEvent, GaussianDpEvent, NonPrivateDpEvent, NoOpDpEvent
 from torch import Tensor
 
+from fedward.core.randomness import Source
 from fedward.core.types import (
     Aggregator,
     Bounds,
@@ -16,14 +18,20 @@ from fedward.core.types import (
     LocalTrainer,
     Noise,
     Norm,
+    PrivateTrainer,
     Sampler,
     ServerOptimizer,
     ServerState,
 )
-from fedward.core.validate import InvalidValue, whole
-from fedward.privacy.events import Adjacency
-from fedward.privacy.guarantee import Guarantee
+from fedward.core.validate import InvalidValue, one_of, whole
+from fedward.privacy.aggregate import aggregate_event
+from fedward.privacy.events import Adjacency, fold
+from fedward.privacy.guarantee import Guarantee, Unit, text
 from fedward.privacy.ledger import Ledger
+from fedward.privacy.user_ledgers import UserLedgers
+
+Accounting = Literal["server", "users", "aggregate"]
+"""Whose noise protects: the server's, each user's own, or that of all users of a cohort together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +44,12 @@ class Algorithm:
     What it guarantees follows from what the parts declare: the noise multiplier of a round's event is the
     noise's standard deviation divided by the aggregator's sensitivity under the sampler's adjacency. Where
     a part has no proof there is no ε, and ``unproven`` says why.
+
+    With ``accounting="users"`` every user protects itself (``local`` is a ``PrivateTrainer``) and has a
+    ledger of its own; the server's ledger holds only its looks at norms. With ``"aggregate"`` the noise of a
+    whole cohort hides one example. ``server_clips`` is off where rows carry noise that clipping would take
+    away. ``public`` names what is made known beside the models; it stands in each user's guarantee. ``void``
+    says why what was declared does not hold in this training: attackers who keep their noise back, say.
     """
 
     name: str
@@ -46,8 +60,14 @@ class Algorithm:
     aggregator: Aggregator
     noise: Noise
     server: ServerOptimizer
+    accounting: Accounting = "server"
+    server_clips: bool = True
+    public: str = ""
+    void: str = ""
 
     def __post_init__(self) -> None:
+        one_of("accounting", self.accounting, get_args(Accounting))
+        self._check_accounting()
         if self.norm.groups > 1 and not self.policy.per_group:
             raise InvalidValue(f"per-layer clipping needs a policy for several bounds, got {self.policy}")
         if self.noise.multiplier == 0:
@@ -59,10 +79,59 @@ class Algorithm:
         if not math.isfinite(total_bound(first)):
             raise InvalidValue("noise needs clipped updates, got a policy without a bound")
 
+    def _check_accounting(self) -> None:
+        text("public", self.public)
+        if self.void and self.accounting == "users":
+            raise InvalidValue(f"what each user's own noise guarantees cannot be void, got {self.void!r}")
+        if self.accounting == "server":
+            if not self.server_clips and self.noise.multiplier > 0:
+                raise InvalidValue("noise of the server needs rows that the server has clipped")
+            return
+        if not isinstance(self.local, PrivateTrainer):
+            raise InvalidValue(f"users that protect themselves need a private trainer, got {self.local}")
+        if self.noise.multiplier > 0:
+            raise InvalidValue(
+                "the server's noise and the users' are accounted for apart: got both, use one of them"
+            )
+        if self.policy.unproven:
+            raise InvalidValue(
+                f"users that protect themselves need a clip policy with a proof, got {self.policy}: "
+                f"{self.policy.unproven}"
+            )
+        if self.accounting == "aggregate":
+            aggregate_event(self.local.local_event(0), 1.0)
+            if not self.sampler.exact:
+                raise InvalidValue(
+                    "the noise of a whole cohort needs cohorts of a known size (fixed-size or everyone), "
+                    f"got {self.sampler}"
+                )
+            if self.policy.looks(0):
+                raise InvalidValue(
+                    f"the noise of a whole cohort needs a clip bound without looks, got {self.policy}"
+                )
+
+    @property
+    def protector(self) -> PrivateTrainer:
+        """The local trainer, where users protect themselves."""
+        assert isinstance(self.local, PrivateTrainer)  # checked when the algorithm was made
+        return self.local
+
+    @property
+    def unit(self) -> Unit:
+        """Whose presence is hidden."""
+        return "user" if self.accounting == "server" else self.protector.unit
+
+    @property
+    def noise_source(self) -> Source:
+        """Where the noise that protects comes from."""
+        return self.noise.source if self.accounting == "server" else self.protector.noise_source
+
     @property
     def unproven(self) -> str:
         """Why this algorithm has no ε; empty if it has one."""
-        if self.noise.multiplier == 0:
+        if self.void:
+            return self.void
+        if self.accounting == "server" and self.noise.multiplier == 0:
             return "no noise is added"
         return self.policy.unproven
 
@@ -74,13 +143,30 @@ class Algorithm:
         """
         if self.unproven:
             return NonPrivateDpEvent()
+        if self.accounting == "aggregate":
+            return aggregate_event(self.protector.local_event(round), self.sampler.expected_size(num_users))
+        if self.accounting == "users":
+            looks = self.policy.looks(round)
+            if not looks:
+                return NoOpDpEvent()
+            # One user replaced moves a look twice as far as one added or removed.
+            ratio = 1.0 if self.sampler.adjacency == "add/remove" else 0.5
+            return self.sampler.amplify(GaussianDpEvent(fold(*looks) * ratio), num_users)
         # The ratio of sensitivities is exactly 1 or 1/2: the event keeps a multiplier to the last bit.
         ratio = self._sensitivity("add/remove") / self._sensitivity(self.sampler.adjacency)
         shares = [GaussianDpEvent(z * ratio) for z in (self.noise.multiplier, *self.policy.looks(round))]
         return self.sampler.amplify(shares[0] if len(shares) == 1 else ComposedDpEvent(shares), num_users)
 
     def guarantee(self, num_users: int, rounds: int, delta: float, accountant: str) -> Guarantee:
-        """What so many rounds spend; known before any of them."""
+        """What so many rounds spend; known before any of them.
+
+        Where users protect themselves: what a user spends that is drawn in every round.
+        """
+        if self.accounting == "users":
+            ledger = self.new_user_ledgers(1).ledger(0)
+            for event, same in itertools.groupby(self.protector.local_event(t) for t in range(rounds)):
+                ledger = ledger.charged(event, sum(1 for _ in same))
+            return ledger.guarantee(delta, accountant)
         return self.planned_ledger(num_users, rounds).guarantee(delta, accountant)
 
     def planned_ledger(self, num_users: int, rounds: int) -> Ledger:
@@ -101,9 +187,11 @@ class Algorithm:
             return 0.0
         return self.noise.multiplier * bound * self._sensitivity("add/remove")
 
-    def init(self, parameters: Tensor, replica: int = 0) -> ServerState:
-        """The state before round 0."""
+    def init(self, parameters: Tensor, replica: int = 0, num_users: int | None = None) -> ServerState:
+        """The state before round 0. The number of users is needed where they have ledgers of their own."""
         whole("replica", replica, at_least=0)
+        if self.accounting == "users" and num_users is None:
+            raise InvalidValue("number of users must be given where users have ledgers of their own")
         return ServerState(
             replica=replica,
             round=0,
@@ -111,15 +199,36 @@ class Algorithm:
             server=self.server.init(parameters),
             policy=self.policy.init(),
             ledger=self.new_ledger(),
+            users=self.new_user_ledgers(num_users) if self.accounting == "users" and num_users else None,
+        )
+
+    def new_user_ledgers(self, num_users: int) -> UserLedgers:
+        """Empty ledgers of users that protect themselves."""
+        trainer = self.protector
+        return UserLedgers.new(
+            num_users,
+            unit=trainer.unit,
+            adjacency=trainer.adjacency,
+            mechanism=trainer.mechanism + (f", {self.public} public" if self.public else ""),
+            noise_source=trainer.noise_source,
         )
 
     def new_ledger(self) -> Ledger:
         """An empty ledger about this algorithm."""
+        if self.accounting == "aggregate":
+            return Ledger(
+                unit=self.protector.unit,
+                adjacency=self.protector.adjacency,
+                sampling=f"{self.protector.mechanism}; noise of the whole cohort, {self.sampler}",
+                noise_source=self.protector.noise_source,
+                reason=self.unproven,
+            )
+        only = "looks at norms only, " if self.accounting == "users" else ""
         return Ledger(
             unit="user",
             adjacency=self.sampler.adjacency,
-            sampling=str(self.sampler),
-            noise_source=self.noise.source,
+            sampling=f"{only}{self.sampler}",
+            noise_source=self.noise_source,
             reason=self.unproven,
         )
 

@@ -19,6 +19,7 @@ Purpose = Literal[
     "initial model",
     "sampling",
     "local",
+    "local noise",
     "noise",
     "look",
     "attackers",
@@ -53,6 +54,16 @@ def stream(
 def local_seed(seed: int, round: int, user: int) -> int:
     """The seed of one user's local training in one round, the same in every replica."""
     return _key(seed, "local", None, round, user) >> 64
+
+
+def private_local_seed(source: Source, seed: int, replica: int, round: int, user: int) -> int:
+    """The seed of a user's training that draws DP randomness: it differs by replica and is never shared.
+
+    With the source ``system`` nobody can compute it from the seed of the run.
+    """
+    if source == "system":
+        return secrets.randbits(128)
+    return _key(seed, "local noise", replica, round, user)
 
 
 def from_local_seed(seed: int) -> np.random.Generator:

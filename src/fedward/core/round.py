@@ -9,6 +9,7 @@ Between the two the ledger reserves ``plan.event``: see ``fedward.core.train``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -18,8 +19,19 @@ from torch import Tensor
 
 from fedward.core.algorithm import Algorithm, total_bound
 from fedward.core.federation import Federation
-from fedward.core.randomness import local_seed, private_stream, stream
-from fedward.core.types import Adversary, Bounds, Job, Plan, RoundLog, Row, ServerState, Sight, Telemetry
+from fedward.core.randomness import local_seed, private_local_seed, private_stream, stream
+from fedward.core.types import (
+    Adversary,
+    Bounds,
+    Job,
+    Plan,
+    PrivateTrainer,
+    RoundLog,
+    Row,
+    ServerState,
+    Sight,
+    Telemetry,
+)
 from fedward.core.validate import InvalidValue
 
 
@@ -27,7 +39,7 @@ def plan_round(
     algorithm: Algorithm, state: ServerState, federation: Federation, adversary: Adversary | None, seed: int
 ) -> Plan:
     """Who trains on what in the coming round, and what that costs."""
-    t, replica, source = state.round, state.replica, algorithm.noise.source
+    t, replica, source = state.round, state.replica, algorithm.noise_source
     rng = private_stream(source, seed, "sampling", replica=replica, round=t)
     cohort = algorithm.sampler.draw(federation.num_users, rng)
 
@@ -45,6 +57,10 @@ def plan_round(
             trainer=trainer,
             seed=local_seed(seed, t, user),
         )
+        if isinstance(trainer, PrivateTrainer):
+            job = replace(
+                job, seed=private_local_seed(trainer.noise_source, seed, replica, t, user), private=True
+            )
         if adversary is not None and user in adversary.users:
             job = replace(job, trainer=adversary.trainer(trainer, t, bounds))
             # Bad data is data: it differs neither by round nor by replica, so that equal jobs stay equal.
@@ -62,7 +78,7 @@ def finish_round(
     algorithm: Algorithm, state: ServerState, plan: Plan, rows: Iterable[Row], seed: int
 ) -> tuple[ServerState, RoundLog]:
     """What the server makes of the rows: the next state, and a log whose ``telemetry`` no ε covers."""
-    t, replica, source = plan.round, state.replica, algorithm.noise.source
+    t, replica, source = plan.round, state.replica, algorithm.noise_source
     received = _receive(plan, rows, state, seed)
     measured: Iterator[tuple[_Received, Bounds]] = (
         (row, algorithm.norm.measure(row.update)) for row in received
@@ -77,19 +93,23 @@ def finish_round(
     aggregator = algorithm.aggregator
     total, taken = aggregator.init(state.parameters), 0
     norms: list[Bounds] = []
+    looked_at: list[Bounds] = []
     outcomes: list[tuple[int, str]] = []
     for row, row_norms in measured:
         if row.outcome == "taken" or aggregator.missing_as_zero:
-            clipped = algorithm.norm.clip(row.update, row_norms, bounds)
-            total = aggregator.add(total, clipped, row.num_examples)
+            update = row.update
+            if algorithm.server_clips:
+                update = algorithm.norm.clip(update, row_norms, bounds)
+            total = aggregator.add(total, update, row.num_examples)
             taken += 1
         norms.append(row_norms)
+        # Where users noise their own rows, the norm before that is what a look is about.
+        looked_at.append(row_norms if row.reported is None else (row.reported,))
         outcomes.append((row.user, row.outcome))
 
-    parameters, server, kept = state.parameters, state.server, ""
-    if taken < aggregator.least_rows:
-        kept = f"{aggregator} needs at least {aggregator.least_rows} rows, got {taken}"
-    else:
+    parameters, server = state.parameters, state.server
+    kept = _why_kept(algorithm, taken, outcomes)
+    if not kept:
         mean = aggregator.finish(total)
         # A stream from system entropy is drawn anew each time: a resumed round does not repeat its noise.
         rng = private_stream(source, seed, "noise", replica=replica, round=t)
@@ -98,7 +118,7 @@ def finish_round(
 
     # Only now may the bound move: the noise above had to be scaled by the bound the rows were clipped to.
     look = private_stream(source, seed, "look", replica=replica, round=t)
-    policy = algorithm.policy.move(state.policy, t, bounds, norms, look)
+    policy = algorithm.policy.move(state.policy, t, bounds, looked_at, look)
 
     telemetry = None
     if source == "seeded":
@@ -116,35 +136,51 @@ def finish_round(
         server=server,
         policy=policy,
         ledger=state.ledger.settle(t),
+        users=state.users.settle(t) if state.users is not None else None,
     )
     return state, RoundLog(round=t, bounds=bounds, telemetry=telemetry, kept=kept)
+
+
+def _why_kept(algorithm: Algorithm, taken: int, outcomes: list[tuple[int, str]]) -> str:
+    """Why a round leaves the model as it is; empty if it does not."""
+    aggregator = algorithm.aggregator
+    if taken < aggregator.least_rows:
+        return f"{aggregator} needs at least {aggregator.least_rows} rows, got {taken}"
+    missing = sum(outcome != "taken" for _, outcome in outcomes)
+    if algorithm.accounting == "aggregate" and missing:
+        return f"the noise of {missing} users is missing from the sum, and the guarantee counts on it"
+    return ""
 
 
 @dataclass(frozen=True, eq=False)
 class _Received:
     user: int
     num_examples: int
+    reported: float | None
     update: Tensor
     outcome: Literal["taken", "dropped", "rejected"]
 
 
 def _receive(plan: Plan, rows: Iterable[Row], state: ServerState, seed: int) -> Iterator[_Received]:
     """The rows after the adversary had its turn; what is missing or malformed has become zero."""
-    for job, sent in _sent(plan, _in_order(plan, rows), state, seed):
+    reports: dict[int, float | None] = {}
+    for job, sent in _sent(plan, _in_order(plan, rows, reports), state, seed):
         update = None if sent is None else _well_formed(sent, state.parameters)
         outcome: Literal["taken", "dropped", "rejected"] = "taken"
         if update is None:
             outcome = "dropped" if sent is None else "rejected"
             update = torch.zeros_like(state.parameters)
-        yield _Received(job.user, job.num_examples, update, outcome)
+        reported = _norm(reports.pop(job.user)) if outcome == "taken" else None
+        yield _Received(job.user, job.num_examples, reported, update, outcome)
 
 
-def _in_order(plan: Plan, rows: Iterable[Row]) -> Iterator[tuple[Job, Any]]:
+def _in_order(plan: Plan, rows: Iterable[Row], reports: dict[int, float | None]) -> Iterator[tuple[Job, Any]]:
     for job, row in zip(plan.jobs, rows, strict=True):
         if row.user != job.user:
             raise InvalidValue(
                 f"backend must return rows in the order of the jobs, got {row.user} for {job.user}"
             )
+        reports[job.user] = row.norm
         yield job, row.update
 
 
@@ -191,6 +227,11 @@ def _sight(plan: Plan, trained: list[tuple[Job, Any]], state: ServerState) -> Si
         cohort=cohort,
         honest=honest,
     )
+
+
+def _norm(reported: float | None) -> float | None:
+    """What a user says its norm was; None if that is no norm: the server then takes the row's own."""
+    return reported if reported is not None and 0 <= reported < math.inf else None
 
 
 def _well_formed(sent: Any, parameters: Tensor) -> Tensor | None:

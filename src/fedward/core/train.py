@@ -52,17 +52,11 @@ def train(
     check_setup(algorithm, model, federation, adversary, rounds)
     spec = ParameterSpec.of(model)
     if state is None:
-        state = algorithm.init(spec.flatten(model), replica)
-    elif replace(state.ledger, entries=(), reserved=None) != algorithm.new_ledger():
-        raise InvalidValue(
-            "state must come from a training with the same sampling, noise source and guarantee"
-        )
-    elif state.parameters.shape != (spec.size,):
-        raise InvalidValue(
-            f"state must hold {spec.size} parameters for this model, got {state.parameters.numel()}"
-        )
+        state = algorithm.init(spec.flatten(model), replica, federation.num_users)
+    else:
+        _check_state(state, algorithm, spec.size, federation.num_users)
     if budget is not None:
-        budget.check_first_round(algorithm.round_event(federation.num_users, 0), algorithm.sampler.adjacency)
+        check_budget(budget, algorithm, federation.num_users)
     return _rounds(algorithm, state, federation, backend, rounds, seed, adversary, budget, journal)
 
 
@@ -79,11 +73,54 @@ def _rounds(
 ) -> Iterator[tuple[ServerState, RoundLog]]:
     while state.round < rounds:
         plan = plan_round(algorithm, state, federation, adversary, seed)
-        reserved = state.ledger.reserve(plan.round, plan.event)
-        if budget is not None and not budget.covers(reserved, rounds):
+        reserved = replace(state, ledger=state.ledger.reserve(plan.round, plan.event))
+        if state.users is not None:
+            event = algorithm.protector.local_event(plan.round)
+            reserved = replace(reserved, users=state.users.reserve(plan.round, plan.cohort, event))
+        if budget is not None and not _covers(budget, reserved, rounds):
             return
         if journal is not None:
-            journal.reserve(reserved)
+            journal.reserve(reserved.ledger, reserved.users)
         rows = backend.train(plan.jobs)
-        state, log = finish_round(algorithm, replace(state, ledger=reserved), plan, rows, seed)
+        state, log = finish_round(algorithm, reserved, plan, rows, seed)
         yield state, log
+
+
+def _check_state(state: ServerState, algorithm: Algorithm, size: int, num_users: int) -> None:
+    """Refuses a state that another training has left."""
+    if replace(state.ledger, entries=(), reserved=None) != algorithm.new_ledger():
+        raise InvalidValue(
+            "state must come from a training with the same sampling, noise source and guarantee"
+        )
+    if state.parameters.shape != (size,):
+        raise InvalidValue(
+            f"state must hold {size} parameters for this model, got {state.parameters.numel()}"
+        )
+    if algorithm.accounting != "users":
+        if state.users is not None:
+            raise InvalidValue("state must come from a training that the server protects, got users' ledgers")
+        return
+    if state.users is None or state.users.num_users != num_users:
+        raise InvalidValue(f"state must hold a ledger for each of {num_users} users")
+    if state.users.about() != (wanted := algorithm.new_user_ledgers(num_users).about()):
+        raise InvalidValue(
+            f"state must hold ledgers of users protected by {wanted}, got {state.users.about()}"
+        )
+
+
+def check_budget(budget: Budget, algorithm: Algorithm, num_users: int) -> None:
+    """Refuses a budget that not even the first round fits in."""
+    if algorithm.accounting == "users":
+        budget.check_first_round(algorithm.protector.local_event(0), algorithm.protector.adjacency)
+    else:
+        budget.check_first_round(algorithm.round_event(num_users, 0), algorithm.new_ledger().adjacency)
+
+
+def _covers(budget: Budget, reserved: ServerState, rounds: int) -> bool:
+    """Whether every ledger is within the budget with the coming round reserved.
+
+    The budget is each user's where users protect themselves; what the server's looks cost is stated apart.
+    """
+    if reserved.users is None:
+        return budget.covers(reserved.ledger, rounds)
+    return all(budget.covers(ledger, rounds) for ledger in reserved.users.largest())

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from dp_accounting import DpEvent
-from torch import Tensor
+from torch import Tensor, nn
 
 from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.core.randomness import Source
 from fedward.privacy.events import Adjacency
+from fedward.privacy.guarantee import Unit
 from fedward.privacy.ledger import Ledger
+from fedward.privacy.user_ledgers import UserLedgers
 
 Bounds = tuple[float, ...]
 """The clip bound of each group of coordinates; flat clipping has one group."""
@@ -28,7 +30,10 @@ Knowledge = Literal["own", "cohort"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ServerState:
-    """All that one replica needs to go on: what a checkpoint holds."""
+    """All that one replica needs to go on: what a checkpoint holds.
+
+    ``users`` is what every user has spent on its own device; None where the server protects them.
+    """
 
     replica: int
     round: int
@@ -36,6 +41,7 @@ class ServerState:
     server: tuple[Tensor, ...]
     policy: PolicyState
     ledger: Ledger
+    users: UserLedgers | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -44,7 +50,8 @@ class Job:
 
     ``examples`` is None for the user's own data; an adversary's version brings its own, and ``version``
     names it, so that equal jobs can be recognised. ``num_examples`` is what the server knows of the user,
-    not what the user claims.
+    not what the user claims. A job that draws DP randomness is ``private``: its seed differs by replica, and
+    it is never shared.
     """
 
     parameters: Tensor
@@ -54,6 +61,7 @@ class Job:
     seed: int
     version: str = ""
     examples: Examples | None = None
+    private: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -70,10 +78,15 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """What came back for one job: an update, or None if the user dropped out."""
+    """What came back for one job: an update, or None if the user dropped out.
+
+    ``norm`` is that of the update before the user itself clipped and noised it: what a look at norms is
+    about where users protect themselves.
+    """
 
     user: int
     update: Any
+    norm: float | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -130,6 +143,10 @@ class Sampler(Protocol):
     @property
     def adjacency(self) -> Adjacency: ...
 
+    @property
+    def exact(self) -> bool:
+        """Whether every cohort has exactly the expected size."""
+
     def check(self, num_users: int) -> None:
         """Raises if this many users cannot be sampled so."""
 
@@ -148,8 +165,36 @@ class LocalTrainer(Protocol):
     def at_round(self, round: int, bounds: Bounds) -> LocalTrainer:
         """The trainer with this round's learning rate and bound written into it."""
 
-    def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> None:
-        """Changes ``model.parameters`` in place."""
+    def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> float | None:
+        """Changes ``model.parameters`` in place.
+
+        A trainer that clips and noises its own update may return the norm that it had before.
+        """
+
+
+@runtime_checkable
+class PrivateTrainer(Protocol):
+    """A local trainer that protects its own user: it clips, and draws noise that nobody else may know."""
+
+    @property
+    def unit(self) -> Unit:
+        """Whose presence its noise hides: that of one of the user's examples, or of all of its data."""
+
+    @property
+    def adjacency(self) -> Adjacency: ...
+
+    @property
+    def noise_source(self) -> Source: ...
+
+    @property
+    def mechanism(self) -> str:
+        """What it does, in words: it stands in the guarantee."""
+
+    def local_event(self, round: int) -> DpEvent:
+        """What a round costs a user that takes part."""
+
+    def check_model(self, module: nn.Module, x: Tensor) -> None:
+        """Raises if the guarantee does not hold for such a model; ``x`` is a batch of one example."""
 
 
 class Norm(Protocol):
@@ -290,4 +335,4 @@ class Backend(Protocol):
 class Journal(Protocol):
     """Makes a reservation durable before any job of its round runs."""
 
-    def reserve(self, ledger: Ledger) -> None: ...
+    def reserve(self, ledger: Ledger, users: UserLedgers | None = None) -> None: ...

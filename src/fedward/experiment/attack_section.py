@@ -9,7 +9,7 @@ from pydantic import field_validator, model_validator
 
 from fedward.attacks import MODEL_POISONINGS, POISONINGS, WHO, Attack
 from fedward.core.types import Knowledge
-from fedward.core.validate import positive
+from fedward.core.validate import InvalidValue, positive
 from fedward.experiment.sections import OneOf, PartSection, Section
 
 _WHO = OneOf(registry=WHO, trial={})
@@ -36,6 +36,8 @@ class AttackSection(Section):
     @field_validator("target_model", mode="before")
     @classmethod
     def _read_path(cls, value: object) -> object:
+        if value is not None and not isinstance(value, str | Path):
+            raise InvalidValue(f"must be a path in quotes, got {value!r}")
         return Path(value) if isinstance(value, str) else value
 
     @field_validator("cost_bound")

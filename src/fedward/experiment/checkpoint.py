@@ -9,10 +9,10 @@ import torch
 
 from fedward.core.types import ServerState
 from fedward.core.validate import InvalidValue
-from fedward.privacy import ledger_file
+from fedward.privacy import ledger_file, user_ledgers_file
 
-_FORMAT = "fedward checkpoint 1"
-_KEYS = {"format", "replica", "round", "parameters", "server", "policy", "ledger"}
+_FORMAT = "fedward checkpoint 2"
+_KEYS = {"format", "replica", "round", "parameters", "server", "policy", "ledger", "users"}
 
 
 def to_bytes(state: ServerState) -> bytes:
@@ -24,6 +24,7 @@ def to_bytes(state: ServerState) -> bytes:
         "server": list(state.server),
         "policy": list(state.policy),
         "ledger": ledger_file.dumps(state.ledger),
+        "users": None if state.users is None else user_ledgers_file.dumps(state.users),
     }
     buffer = io.BytesIO()
     torch.save(content, buffer)
@@ -46,4 +47,5 @@ def from_bytes(content: bytes, source: str) -> ServerState:
         server=tuple(saved["server"]),
         policy=tuple(saved["policy"]),
         ledger=ledger,
+        users=None if saved["users"] is None else user_ledgers_file.loads(saved["users"]),
     )

@@ -22,6 +22,7 @@ from fedward.models import MODELS
 from fedward.presets import PRESETS
 from fedward.privacy.accountants import ACCOUNTANTS
 from fedward.privacy.budget import Budget
+from fedward.privacy.guarantee import Unit
 
 # While the file is checked the data is not loaded yet: with this many users no cohort is too large.
 _MANY_USERS = 10**9
@@ -134,26 +135,27 @@ class Experiment(Section):
         """The N that is public: declared in the file, or the number of users in the data."""
         return self.privacy.users if self.privacy.users is not None else federation.num_users
 
-    def delta_for(self, federation: Federation) -> float:
-        """The file's δ, or N^-1.1, the papers' choice for N users."""
-        return (
-            self.privacy.delta
-            if self.privacy.delta is not None
-            else max(2, self.declared_users(federation)) ** -1.1
-        )
+    def delta_for(self, federation: Federation, unit: Unit = "user") -> float:
+        """The file's δ, or N^-1.1, the papers' choice for N users; for N examples where those are hidden."""
+        if self.privacy.delta is not None:
+            return self.privacy.delta
+        hidden = self.declared_users(federation) if unit == "user" else len(federation.examples)
+        return float(max(2, hidden) ** -1.1)
 
     def accountant_for(self, algorithm: Algorithm) -> str:
         """The file's accountant, or the tightest that has a proof for the sampling."""
         if self.privacy.accountant is not None:
             return self.privacy.accountant
-        return "rdp" if algorithm.sampler.adjacency == "replace-one" else "pld"
+        # Users that protect themselves do not count on the drawing of users; the server's looks do.
+        drawn = algorithm.accounting == "server" or algorithm.policy.looks(0)
+        return "rdp" if drawn and algorithm.sampler.adjacency == "replace-one" else "pld"
 
     def make_budget(self, algorithm: Algorithm, federation: Federation) -> Budget | None:
         if self.privacy.budget is None:
             return None
         return Budget(
             epsilon=self.privacy.budget,
-            delta=self.delta_for(federation),
+            delta=self.delta_for(federation, algorithm.unit),
             accountant=self.accountant_for(algorithm),
         )
 

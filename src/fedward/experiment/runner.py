@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from dp_accounting import NoOpDpEvent
 from torch import Tensor, nn
 
 from fedward import models
@@ -22,13 +23,14 @@ from fedward.core.check import check_setup
 from fedward.core.examples import Ragged
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
-from fedward.core.train import train
+from fedward.core.train import check_budget, train
 from fedward.core.types import ServerState
 from fedward.core.validate import InvalidValue
 from fedward.experiment.config import Experiment
 from fedward.experiment.digest import data_digest, tensor_digest
 from fedward.experiment.store import RunDirectory
 from fedward.experiment.target_model import read_target
+from fedward.presets.local_privacy import papers_claim
 from fedward.privacy import Guarantee
 from fedward.privacy.pld import NoiseTooSmall
 from fedward.privacy.shares import shares
@@ -56,6 +58,13 @@ class Setup:
     def guarantee(self, rounds: int) -> Guarantee:
         """What that many rounds spend."""
         return self.algorithm.guarantee(self.federation.num_users, rounds, self.delta, self.accountant)
+
+    def looks(self, rounds: int) -> Guarantee | None:
+        """What the server's looks at norms spend in that many rounds, where users protect themselves."""
+        if self.algorithm.accounting != "users":
+            return None
+        ledger = self.algorithm.planned_ledger(self.federation.num_users, rounds)
+        return ledger.guarantee(self.delta, self.accountant)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +100,7 @@ def prepare(experiment: Experiment, data_dir: Path | None = None) -> Setup:
         federation=federation,
         model=model,
         algorithm=algorithm,
-        delta=experiment.delta_for(federation),
+        delta=experiment.delta_for(federation, algorithm.unit),
         accountant=experiment.accountant_for(algorithm),
         attack=staged,
         target=target,
@@ -100,7 +109,7 @@ def prepare(experiment: Experiment, data_dir: Path | None = None) -> Setup:
     budget = experiment.make_budget(algorithm, federation)
     if budget is None:
         try:
-            _ = setup.planned
+            _ = setup.planned, setup.looks(experiment.rounds)
         except NoiseTooSmall:
             if experiment.privacy.accountant is not None:
                 raise
@@ -108,7 +117,8 @@ def prepare(experiment: Experiment, data_dir: Path | None = None) -> Setup:
             setup = replace(setup, accountant="rdp")
     else:
         # Not what all rounds would cost: the budget ends the training before.
-        budget.check_first_round(algorithm.round_event(federation.num_users, 0), algorithm.sampler.adjacency)
+        check_budget(budget, algorithm, federation.num_users)
+        _ = setup.looks(1)
     return setup
 
 
@@ -121,7 +131,9 @@ def run(setup: Setup, directory: RunDirectory) -> Iterator[Progress]:
     backend = InProcess(setup.model, federation)
     state = directory.load_state()
     if state is None:
-        state = algorithm.init(ParameterSpec.of(setup.model).flatten(setup.model))
+        state = algorithm.init(
+            ParameterSpec.of(setup.model).flatten(setup.model), num_users=federation.num_users
+        )
     else:
         # A kill between storing a round and measuring it: the measurement is made up for.
         yield _measured(setup, backend, directory, state)
@@ -170,7 +182,12 @@ def _measure(setup: Setup, backend: InProcess, parameters: Tensor) -> tuple[dict
 
 def _finish(setup: Setup, backend: InProcess, directory: RunDirectory, state: ServerState) -> None:
     ledger = state.ledger
-    guarantee = ledger.guarantee(setup.delta, setup.accountant)
+    own = state.users.guarantees(setup.delta, setup.accountant) if state.users is not None else None
+    central = ledger.guarantee(setup.delta, setup.accountant)
+    guarantee = central if own is None else own.worst
+    # Where users protect themselves and nobody looks at their norms, the server has nothing to claim.
+    spent = any(not isinstance(event, NoOpDpEvent) for event, _ in ledger.spending)
+    claims = [] if setup.algorithm.unproven or not spent else [central]
     module = copy.deepcopy(setup.model)
     ParameterSpec.of(module).load(module, state.parameters)
     result: dict[str, Any] = {
@@ -179,22 +196,32 @@ def _finish(setup: Setup, backend: InProcess, directory: RunDirectory, state: Se
         "guarantee": guarantee.to_json(),
         "statement": str(guarantee),
     }
-    if setup.algorithm.noise.source == "seeded":
+    if own is not None:
+        result["users"] = own.to_json()
+        result["each_user"] = str(own)
+        if spent:
+            result["looks"] = f"the server's looks at norms, from a central budget: {central}"
+    claim = papers_claim(setup.algorithm, setup.federation.num_users, state.round, setup.delta)
+    if claim is not None:
+        result["statement"] = f"the conservative bound: {guarantee}"
+        result["papers_claim"] = claim.to_json()
+        result["papers_claim_statement"] = f"the paper's claim: {claim}"
+    if setup.algorithm.noise_source == "seeded":
         result["rejected_updates"] = directory.rejected()
-    parts = shares(ledger, setup.delta, setup.accountant)
+    parts = shares(ledger, setup.delta, setup.accountant) if own is None else None
     if parts is not None:
         result |= parts.to_json()
         result["shares"] = [str(parts)] + [parts.as_the_papers_add] * (setup.accountant == "moments")
     if setup.attack is not None:
         result["notes"] = list(setup.attack.notes)
-        if setup.algorithm.noise.source == "seeded":
-            result["norms"] = directory.mean_norms()
-    if setup.algorithm.noise.source == "seeded":
+        if setup.algorithm.noise_source == "seeded":
+            result["norms"] = directory.mean_norms(setup.attack.adversary.rounds)
+    if setup.algorithm.noise_source == "seeded":
         result["kept_rounds"] = directory.kept()
     if setup.federation.test is not None:
         record, examples = _measure(setup, backend, state.parameters)
         result |= {**record, "test_examples": examples}
-    directory.finish(module, ledger, [] if setup.algorithm.unproven else [guarantee], result)
+    directory.finish(module, ledger, claims, result, state.users)
 
 
 def _manifest(setup: Setup) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from fedward.attacks.poisoning.patterns import PATTERNS, Pattern
 from fedward.clipping import CLIP_POLICIES
 from fedward.core.types import ClipPolicy, LocalTrainer, Sampler, ServerOptimizer
 from fedward.core.validate import InvalidValue, nearest, one_of
-from fedward.local import LOCAL_TRAINERS, SGD
+from fedward.local import DPSGD, LOCAL_TRAINERS, SGD
 from fedward.sampling import SAMPLERS
 from fedward.server import SERVERS
 
@@ -128,6 +128,7 @@ _SLOTS: dict[Any, OneOf] = {
     Sampler: OneOf(registry=SAMPLERS, trial={}),
     LocalTrainer: OneOf(registry=LOCAL_TRAINERS, trial={}),
     SGD: OneOf(registry={"sgd": SGD}, trial={}),
+    DPSGD: OneOf(registry={"dp_sgd": DPSGD}, trial={}),
     ServerOptimizer: OneOf(registry=SERVERS, trial={}),
     Pattern: OneOf(registry=PATTERNS, trial={}),
     Feature: OneOf(registry=FEATURES, trial={}),

@@ -2,6 +2,7 @@
 
 run.json          what is run: the experiment, digests of its data, versions
 ledger.json       what has been spent; a round is in it before any of its jobs runs
+users.json        what each user has spent, where users protect themselves
 checkpoint.pt     the state after the last finished round
 rounds.jsonl      what was measured of the released models
 telemetry.jsonl   cohorts, norms, rejected rows: not covered by any ε; absent with system entropy
@@ -27,7 +28,8 @@ from fedward.core.types import RoundLog, ServerState
 from fedward.core.validate import InvalidValue
 from fedward.experiment import checkpoint, lines
 from fedward.experiment.files import remove_leftovers, write_atomically
-from fedward.privacy import Guarantee, Ledger, ledger_file
+from fedward.privacy import Guarantee, Ledger, ledger_file, user_ledgers_file
+from fedward.privacy.user_ledgers import UserLedgers
 
 
 class RunDirectory:
@@ -40,7 +42,7 @@ class RunDirectory:
         """Writes what is run, or checks that the directory holds the same run."""
         file = self.path / "run.json"
         if not file.exists():
-            for name in ("checkpoint.pt", "ledger.json", "result.json"):
+            for name in ("checkpoint.pt", "ledger.json", "users.json", "result.json"):
                 if (self.path / name).exists():
                     raise InvalidValue(f"{self.path} holds {name} but no run.json: not a run to go on with")
             self._write("run.json", json.dumps(manifest, indent=2) + "\n")
@@ -74,15 +76,40 @@ class RunDirectory:
                 raise InvalidValue(
                     f"{self.path} holds a checkpoint but no ledger.json: what was spent is not known"
                 )
-            return state
+            # Killed between the two files of the first reservation.
+            return self._with_users(state) if (self.path / "users.json").exists() else state
         ledger = self.ledger()
         if ledger.rounds > state.round:
             raise InvalidValue(
                 f"{self.path} must hold the checkpoint of round {ledger.rounds}, got that of {state.round}"
             )
         if ledger.reserved is not None and ledger.reserved.first_round >= state.round:
-            return replace(state, ledger=ledger)
+            state = replace(state, ledger=ledger)
+        return self._with_users(state)
+
+    def _with_users(self, state: ServerState) -> ServerState:
+        if state.users is None:
+            return state
+        users = self.user_ledgers()
+        if users is None:
+            raise InvalidValue(f"{self.path} holds no users.json: what users have spent is not known")
+        if users.num_users != state.users.num_users:
+            raise InvalidValue(
+                f"{self.path} must hold ledgers of {state.users.num_users} users, got {users.num_users}"
+            )
+        if users.reserved is not None and users.reserved.round >= state.round:
+            return replace(state, users=users)
         return state
+
+    def user_ledgers(self) -> UserLedgers | None:
+        """What each user has spent, as it is on disk; None where the server protects them."""
+        file = self.path / "users.json"
+        if not file.exists():
+            return None
+        try:
+            return user_ledgers_file.loads(file.read_text(encoding="utf8"))
+        except (InvalidValue, UnicodeDecodeError) as error:
+            raise InvalidValue(f"{file} cannot be used: {error}") from error
 
     def ledger(self) -> Ledger:
         """What has been spent, as it is on disk."""
@@ -92,8 +119,10 @@ class RunDirectory:
         except (InvalidValue, UnicodeDecodeError) as error:
             raise InvalidValue(f"{file} cannot be used: {error}") from error
 
-    def reserve(self, ledger: Ledger) -> None:
+    def reserve(self, ledger: Ledger, users: UserLedgers | None = None) -> None:
         """Makes a round's reservation durable (the ``Journal`` of ``train``)."""
+        if users is not None:
+            self._write("users.json", user_ledgers_file.dumps(users))
         self._write("ledger.json", ledger_file.dumps(ledger))
 
     def save_round(self, state: ServerState, log: RoundLog) -> None:
@@ -110,12 +139,19 @@ class RunDirectory:
         return lines.read(self.path / "rounds.jsonl")
 
     def finish(
-        self, module: nn.Module, ledger: Ledger, claims: list[Guarantee], result: dict[str, Any]
+        self,
+        module: nn.Module,
+        ledger: Ledger,
+        claims: list[Guarantee],
+        result: dict[str, Any],
+        users: UserLedgers | None = None,
     ) -> None:
         """Writes the final model, the ledger with its claims and, last, the result that ends the run."""
         buffer = io.BytesIO()
         torch.save(module.state_dict(), buffer)
         write_atomically(self.path / "model.pt", buffer.getvalue())
+        if users is not None:
+            self._write("users.json", user_ledgers_file.dumps(users))
         self._write("ledger.json", ledger_file.dumps(ledger, claims))
         self._write("result.json", json.dumps(lines.plain(result), indent=2, allow_nan=False) + "\n")
 
@@ -128,13 +164,15 @@ class RunDirectory:
         records = lines.read(self.path / "telemetry.jsonl")
         return [{"round": r["round"], "why": r["kept"]} for r in records if r.get("kept")]
 
-    def mean_norms(self) -> dict[str, float | None]:
-        """The mean norm of honest and of malicious updates over all rounds: telemetry, covered by no ε.
+    def mean_norms(self, attacked: tuple[int, ...] | None = None) -> dict[str, float | None]:
+        """The mean norm of honest and of malicious updates: telemetry, covered by no ε.
 
-        A rejected update has no norm.
+        Over the rounds with an attack; None for all. A rejected update has no norm.
         """
         found: dict[str, list[float]] = {"honest": [], "malicious": []}
         for record in lines.read(self.path / "telemetry.jsonl"):
+            if attacked is not None and record["round"] not in attacked:
+                continue
             theirs, rejected = set(record["malicious"]), set(record["rejected"])
             for user, norm in zip(record["cohort"], record["norms"], strict=True):
                 if norm is not None and user not in rejected:

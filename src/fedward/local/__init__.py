@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from fedward.core.types import LocalTrainer
+from fedward.local.dp_sgd import DPSGD
 from fedward.local.full_gradient import FullGradient
+from fedward.local.noisy_gradient import NoisyGradient
 from fedward.local.projected_sgd import ProjectedSGD
 from fedward.local.sgd import SGD
 
@@ -11,6 +13,15 @@ LOCAL_TRAINERS: dict[str, type[LocalTrainer]] = {
     "sgd": SGD,
     "projected_sgd": ProjectedSGD,
     "full_gradient": FullGradient,
+    "dp_sgd": DPSGD,
+    "noisy_gradient": NoisyGradient,
 }
 
-__all__ = ["LOCAL_TRAINERS", "SGD", "FullGradient", "ProjectedSGD"]
+__all__ = [
+    "DPSGD",
+    "LOCAL_TRAINERS",
+    "SGD",
+    "FullGradient",
+    "NoisyGradient",
+    "ProjectedSGD",
+]

@@ -79,9 +79,10 @@ class SGD:
             x, y = examples.batch(index)
             gradient.zero_()
             cross_entropy(model(x), y).backward()  # type: ignore[no-untyped-call]
-            gradient.add_(weights, alpha=self.weight_decay)
-            velocity.mul_(self.momentum).add_(gradient)
-            weights.sub_(velocity, alpha=self.learning_rate)
+            if self.weight_decay:
+                gradient.add_(weights, alpha=self.weight_decay)
+            step = velocity.mul_(self.momentum).add_(gradient) if self.momentum else gradient
+            weights.sub_(step, alpha=self.learning_rate)
             yield
 
     def batches(self, num_examples: int, rng: np.random.Generator) -> Iterator[Tensor]:

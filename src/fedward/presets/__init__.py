@@ -8,6 +8,7 @@ from fedward.core.algorithm import Algorithm
 from fedward.presets.adaptive_clipping import adaptive_clipping
 from fedward.presets.averaging import fedavg, fedsgd
 from fedward.presets.central_dp import central_dp, clip_norm_decay
+from fedward.presets.local_privacy import dopamine, insdp_fedavg, insdp_fedsgd, ldp_fedsgd, local_dp
 from fedward.presets.norm_bounding import norm_bounding, weak_dp
 from fedward.presets.robust import bulyan, geometric_median, krum, median, multi_krum, trimmed_mean
 from fedward.presets.user_dp_fedavg import user_dp_fedavg
@@ -27,6 +28,11 @@ PRESETS: dict[str, Callable[..., Algorithm]] = {
     "trimmed_mean": trimmed_mean,
     "geometric_median": geometric_median,
     "bulyan": bulyan,
+    "insdp_fedavg": insdp_fedavg,
+    "insdp_fedsgd": insdp_fedsgd,
+    "dopamine": dopamine,
+    "local_dp": local_dp,
+    "ldp_fedsgd": ldp_fedsgd,
 }
 
 __all__ = [
@@ -35,10 +41,15 @@ __all__ = [
     "bulyan",
     "central_dp",
     "clip_norm_decay",
+    "dopamine",
     "fedavg",
     "fedsgd",
     "geometric_median",
+    "insdp_fedavg",
+    "insdp_fedsgd",
     "krum",
+    "ldp_fedsgd",
+    "local_dp",
     "median",
     "multi_krum",
     "norm_bounding",

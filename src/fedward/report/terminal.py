@@ -11,6 +11,7 @@ from dp_accounting import (
     ComposedDpEvent,
     DpEvent,
     GaussianDpEvent,
+    NoOpDpEvent,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
 )
@@ -25,6 +26,7 @@ from fedward.experiment.runner import Setup
 from fedward.privacy import Ledger
 from fedward.privacy.ledger_file import Check
 from fedward.privacy.shares import shares
+from fedward.privacy.spending import mechanisms
 
 _ROWS = 12
 
@@ -50,7 +52,7 @@ def _attack_in_words(setup: Setup) -> str:
     section, adversary = setup.experiment.attack, setup.attack.adversary
     parts = ", ".join(part.part for part in (*section.data, *section.model))
     chosen = adversary.rounds
-    when = "in every round" if chosen is None else f"in round {', '.join(str(t + 1) for t in chosen)}"
+    when = "in every round" if chosen is None else f"in rounds {list(chosen)}, counted from 0"
     lines = [
         f"under attack: {len(adversary.users)} of {setup.federation.num_users:,} users, {parts}, {when}; "
         f"they know {KNOWLEDGE[adversary.knowledge]}",
@@ -93,7 +95,8 @@ def result(
     console: Console, setup: Setup, spent: Ledger, result: dict[str, Any], records: Sequence[dict[str, Any]]
 ) -> None:
     """Rounds, accuracy and the guarantee of a finished run."""
-    private = not setup.algorithm.unproven
+    # Where users protect themselves there is no ε of a round: users differ.
+    private = not setup.algorithm.unproven and setup.algorithm.accounting != "users"
     attacked = bool(records) and "attack_success" in records[0]
     attack_columns = ["attack success", "attack cost"] if attacked else []
     table = Table("round", "accuracy", "loss", *attack_columns, *(["ε"] if private else []))
@@ -111,7 +114,7 @@ def result(
         console.print(table)
     if result.get("rejected_updates"):
         console.print(
-            f"{result['rejected_updates']} updates were not finite or malformed and counted as zero; "
+            f"{result['rejected_updates']} updates were not finite or malformed and were rejected; "
             "if nobody attacks, the learning rate may be too high",
             style="yellow",
         )
@@ -120,7 +123,8 @@ def result(
     if result["stopped_by_budget"]:
         console.print(f"stopped by the budget after {result['rounds']} of {setup.experiment.rounds} rounds")
     console.print(result["statement"], highlight=False, soft_wrap=True)
-    for line in result.get("shares", []):
+    details = [result.get(key) for key in ("each_user", "looks", "papers_claim_statement")]
+    for line in [*result.get("shares", []), *filter(None, details)]:
         console.print(line, highlight=False, soft_wrap=True)
 
 
@@ -165,6 +169,8 @@ def ledger(console: Console, spent: Ledger, checks: Sequence[Check]) -> None:
     console.print(table)
     if not checks:
         why = f"no guarantee: {spent.reason}" if spent.reason else "no claims: the run is not finished"
+        if spent.entries and not mechanisms(spent.spending):
+            why = "no claims: users protect themselves, and `fedward users RUN` shows what each has spent"
         console.print(why, highlight=False, soft_wrap=True)
     for check in checks:
         verdict = "holds" if check.holds else f"{check.problem}: recomputed ε = {check.recomputed:.6f}"
@@ -190,6 +196,8 @@ def in_words(event: DpEvent) -> str:
     >>> in_words(PoissonSampledDpEvent(0.2, ComposedDpEvent([GaussianDpEvent(4.0), GaussianDpEvent(3.5)])))
     'noise multiplier 4, look 3.5, of a Poisson sample q = 0.2'
     """
+    if isinstance(event, NoOpDpEvent):
+        return "nothing"
     if isinstance(event, PoissonSampledDpEvent):
         return f"{in_words(event.event)}, of a Poisson sample q = {event.sampling_probability:g}"
     if isinstance(event, SampledWithoutReplacementDpEvent):

@@ -22,11 +22,12 @@ from fedward.attacks.model_poisoning import (
     InnerProductManipulation,
     Scale,
     SignFlip,
+    SkipLocalPrivacy,
     TrainAndScale,
 )
 from fedward.core.types import Sight
 from fedward.experiment.sections import OneOf, PartSection
-from fedward.local import FullGradient
+from fedward.local import FullGradient, NoisyGradient
 from support import tiny_algorithm, tiny_federation, tiny_model, tiny_sgd
 
 SGD_TABLE = '{name = "sgd", learning_rate = 0.1, batch_size = 2, epochs = 1}'
@@ -48,6 +49,7 @@ TABLES: dict[str, Any] = {
     'name = "inner_product"\nfactor = 0.5': InnerProductManipulation(factor=0.5),
     'name = "collude"': Collude(),
     'name = "collude"\nspread = 0.1': Collude(spread=0.1),
+    'name = "skip_local_privacy"\nfactor = 10': SkipLocalPrivacy(factor=10),
 }
 PARTS = list(TABLES.values())
 
@@ -117,11 +119,12 @@ def test_a_part_reads_other_rows_exactly_if_it_says_so(part: Any) -> None:
 def test_a_training_under_attack_goes_on_and_repeats_itself(part: Any, users: set[int]) -> None:
     crew = Attacker(users=frozenset(users), knowledge=part.needs, rounds=None, data=(), model=(part,))
     federation, model = tiny_federation(), tiny_model()
+    # Who skips its own protection must have been told to protect itself.
+    private = NoisyGradient(noise_multiplier=1.0, clip_bound=0.5)
+    algorithm = tiny_algorithm(local=private if isinstance(part, SkipLocalPrivacy) else tiny_sgd())
 
     def train(adversary: Attacker | None) -> Tensor:
-        steps = list(
-            fedward.train(tiny_algorithm(), model, federation, rounds=3, seed=1, adversary=adversary)
-        )
+        steps = list(fedward.train(algorithm, model, federation, rounds=3, seed=1, adversary=adversary))
         return steps[-1][0].parameters
 
     attacked = train(crew)

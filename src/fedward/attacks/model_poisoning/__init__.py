@@ -9,6 +9,7 @@ from fedward.attacks.model_poisoning.gaussian import GaussianUpdate
 from fedward.attacks.model_poisoning.inner_product import InnerProductManipulation
 from fedward.attacks.model_poisoning.scale import Scale
 from fedward.attacks.model_poisoning.sign_flip import SignFlip
+from fedward.attacks.model_poisoning.skip_local_privacy import SkipLocalPrivacy
 from fedward.attacks.model_poisoning.train_and_scale import TrainAndScale
 from fedward.attacks.types import ModelPoisoning
 
@@ -21,6 +22,7 @@ MODEL_POISONINGS: dict[str, type[ModelPoisoning]] = {
     "a_little_is_enough": ALittleIsEnough,
     "inner_product": InnerProductManipulation,
     "collude": Collude,
+    "skip_local_privacy": SkipLocalPrivacy,
 }
 
 __all__ = [
@@ -32,5 +34,6 @@ __all__ = [
     "InnerProductManipulation",
     "Scale",
     "SignFlip",
+    "SkipLocalPrivacy",
     "TrainAndScale",
 ]

@@ -1,0 +1,178 @@
+"""DP-SGD at one user: samples a second and peak memory, beside Opacus' default per-sample mode.
+
+    pip install -r benchmarks/requirements.txt
+    OMP_NUM_THREADS=1 python benchmarks/dp_sgd.py
+
+One thread, batches of 50, clipping, noise and the step included. The rounds are interleaved and processor
+seconds are counted, so that a busy machine slows all of them alike; medians are printed. Peak memory is what
+a fresh process needs beyond what it has before the first step (Linux only). The project's limits: 1.2 times
+Opacus on the MNIST CNN, and on the CIFAR CNN less memory beyond plain SGD than 50 copies of all gradients.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from fedward.core.examples import Examples
+from fedward.core.parameters import FlatModule
+from fedward.local.dp_sgd import DPSGD
+from fedward.models import build
+
+BATCH, STEPS = 50, 4
+BOUND, NOISE, RATE = 1.0, 1.0, 0.05
+Step = Callable[[], None]
+
+
+def mnist_cnn() -> tuple[nn.Module, Tensor]:
+    return build("mnist_cnn", input_shape=(1, 28, 28), num_classes=10, seed=1), torch.rand(BATCH, 1, 28, 28)
+
+
+def cifar_cnn() -> tuple[nn.Module, Tensor]:
+    torch.manual_seed(1)
+    blocks: list[nn.Module] = []
+    for into, out in ((3, 32), (32, 64), (64, 64), (64, 128)):
+        blocks += [nn.Conv2d(into, out, 3, padding=1), nn.ReLU(), nn.AvgPool2d(2)]
+    return nn.Sequential(*blocks, nn.Flatten(), nn.Linear(512, 10)), torch.rand(BATCH, 3, 32, 32)
+
+
+MODELS: dict[str, Callable[[], tuple[nn.Module, Tensor]]] = {"MNIST CNN": mnist_cnn, "CIFAR CNN": cifar_cnn}
+
+
+def fedward_steps(module: nn.Module, x: Tensor, y: Tensor) -> Step:
+    model, examples, rng = FlatModule(module), Examples(x, y), np.random.default_rng(0)
+    # Probability 1 of a user with 50 examples: every batch has 50.
+    trainer = DPSGD(
+        learning_rate=RATE,
+        probability=1.0,
+        expected_batch=BATCH,
+        steps=STEPS,
+        clip_bound=BOUND,
+        noise_multiplier=NOISE,
+    )
+    return lambda: trainer.train(model, examples, rng)
+
+
+def opacus_steps(module: nn.Module, x: Tensor, y: Tensor) -> Step:
+    from opacus.grad_sample import GradSampleModule
+    from opacus.optimizers import DPOptimizer
+
+    model = GradSampleModule(module)
+    optimizer = DPOptimizer(
+        torch.optim.SGD(model.parameters(), lr=RATE),
+        noise_multiplier=NOISE,
+        max_grad_norm=BOUND,
+        expected_batch_size=BATCH,
+    )
+
+    def steps() -> None:
+        for _ in range(STEPS):
+            optimizer.zero_grad()
+            cross_entropy(model(x), y).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+
+    return steps
+
+
+def plain_steps(module: nn.Module, x: Tensor, y: Tensor) -> Step:
+    optimizer = torch.optim.SGD(module.parameters(), lr=RATE)
+
+    def steps() -> None:
+        for _ in range(STEPS):
+            optimizer.zero_grad()
+            cross_entropy(module(x), y).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+
+    return steps
+
+
+ENGINES: dict[str, Callable[[nn.Module, Tensor, Tensor], Step]] = {
+    "SGD without privacy": plain_steps,
+    "fedward DP-SGD": fedward_steps,
+    "Opacus, hooks": opacus_steps,
+}
+
+
+def make(engine: str, model: str) -> Step:
+    module, x = MODELS[model]()
+    return ENGINES[engine](module.train(), x, torch.arange(BATCH) % 10)
+
+
+def seconds(step: Step) -> float:
+    start = time.process_time()
+    step()
+    return time.process_time() - start
+
+
+def peak_bytes() -> int:
+    with open("/proc/self/status", encoding="ascii") as status:
+        return 1024 * next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+
+def memory(engine: str, model: str) -> None:
+    """Prints the peak beyond what the process had before; to be run in a process of its own."""
+    # The other model first, so that libraries are loaded.
+    make(engine, next(other for other in MODELS if other != model))()
+    step = make(engine, model)
+    with open("/proc/self/clear_refs", "w", encoding="ascii") as peak:
+        peak.write("5")
+    before = peak_bytes()
+    step()
+    print(peak_bytes() - before)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=40, help="how often each engine takes its turn")
+    parser.add_argument("--memory", nargs=2, metavar=("ENGINE", "MODEL"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    if arguments.memory:
+        memory(*arguments.memory)
+        return
+    engines = list(ENGINES)
+    try:
+        import opacus
+
+        print(f"torch {torch.__version__}, opacus {opacus.__version__}, batch {BATCH}, one thread")
+    except ImportError:
+        engines.remove("Opacus, hooks")
+        print(f"torch {torch.__version__}, batch {BATCH}, one thread; opacus is not installed: no comparison")
+    print(
+        f"{'model':<10} {'engine':<20} {'samples/s':>10} {'of Opacus':>10} {'peak MB':>8} {'beyond SGD':>11}"
+    )
+    for model in MODELS:
+        steps = {engine: make(engine, model) for engine in engines}
+        for step in steps.values():
+            step()
+        times: dict[str, list[float]] = {engine: [] for engine in engines}
+        for _ in range(arguments.rounds):
+            for engine, step in steps.items():
+                times[engine].append(seconds(step))
+        speed = {engine: BATCH * STEPS / statistics.median(taken) for engine, taken in times.items()}
+        plain = 0
+        for engine in engines:
+            ratio = f"{speed[engine] / speed['Opacus, hooks']:.2f}" if "Opacus, hooks" in speed else "-"
+            command = [sys.executable, __file__, "--memory", engine, model]
+            peak = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            plain = plain or peak
+            row = f"{model:<10} {engine:<20} {speed[engine]:>10,.0f} {ratio:>10} {peak / 1e6:>8.1f}"
+            print(f"{row} {(peak - plain) / 1e6:>11.1f}")
+        module, _ = MODELS[model]()
+        copies = 4 * BATCH * sum(p.numel() for p in module.parameters())
+        print(f"{model:<10} {'50 copies of all gradients':<51} {copies / 1e6:>11.1f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""``fedward users``: what each user has spent, where users protect themselves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from fedward.commands.output import AsJson
+from fedward.core.validate import InvalidValue, one_of, open_unit
+from fedward.experiment.store import RunDirectory
+from fedward.privacy import ACCOUNTANTS
+from fedward.privacy.user_ledgers import Guarantees
+
+Run = Annotated[Path, typer.Argument(help="The run directory.")]
+User = Annotated[int | None, typer.Option("--user", help="Only this user, by its number in the data.")]
+Delta = Annotated[float, typer.Option("--delta", help="δ.")]
+Accountant = Annotated[str, typer.Option("--accountant", help="moments (the papers'), rdp or pld.")]
+_ROWS = 12
+
+
+def users(
+    run: Run, delta: Delta, user: User = None, accountant: Accountant = "pld", as_json: AsJson = False
+) -> None:
+    """What each user of a run has spent on its own device."""
+    open_unit("delta", delta)
+    one_of("accountant", accountant, ACCOUNTANTS)
+    if not (run / "run.json").is_file():
+        raise InvalidValue(f"{run} must be the directory of a run, got one without run.json")
+    ledgers = RunDirectory(run).user_ledgers()
+    if ledgers is None:
+        raise InvalidValue(f"{run} holds no users.json: no user there relies on its own noise alone")
+    if user is not None:
+        guarantee = ledgers.guarantee(user, delta, accountant)
+        print(json.dumps(guarantee.to_json()) if as_json else str(guarantee))
+        return
+    found = ledgers.guarantees(delta, accountant)
+    if as_json:
+        print(json.dumps(found.to_json()))
+        return
+    console = Console()
+    console.print(_table(found))
+    console.print(str(found), highlight=False, soft_wrap=True)
+    console.print(f"the released models: {found.worst}", highlight=False, soft_wrap=True)
+
+
+def _table(found: Guarantees) -> Table:
+    """How many users have spent how much, in at most so many rows."""
+    histogram = list(found.histogram())
+    step = -(-len(histogram) // _ROWS)
+    table = Table("ε", "users")
+    for column in table.columns:
+        column.justify = "right"
+    for start in range(0, len(histogram), step):
+        together = histogram[start : start + step]
+        first, last = together[0][0], together[-1][0]
+        label = f"{first:.4f}" if first == last else f"{first:.4f} to {last:.4f}"
+        table.add_row(label, f"{sum(count for _, count in together):,}")
+    return table

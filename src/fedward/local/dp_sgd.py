@@ -1,0 +1,183 @@
+"""DP-SGD at the user: each example of each user is hidden, from the server as well."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from dp_accounting import DpEvent, GaussianDpEvent, PoissonSampledDpEvent, SelfComposedDpEvent
+from torch import Tensor, nn
+
+from fedward.core.check import refuse_batch_norm
+from fedward.core.examples import Examples, Ragged
+from fedward.core.parameters import FlatModule
+from fedward.core.randomness import SOURCES, Source, system_normal
+from fedward.core.types import Bounds
+from fedward.core.validate import (
+    InvalidType,
+    InvalidValue,
+    half_open_unit,
+    non_negative,
+    one_of,
+    positive,
+    rate,
+    whole,
+)
+from fedward.local.per_example import check_separable, clipped_sum, examine
+from fedward.privacy.events import Adjacency, multiplier
+from fedward.privacy.guarantee import Unit
+
+# A Poisson batch may be as large as the data; so many examples go through the model at once.
+_CHUNK = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class DPSGD:
+    """SGD on Poisson batches with per-example clipping and Gaussian noise.
+
+        g = (Σ_{i in batch} clip(∇ℓ_i, C) + N(0, z² C² I)) / L + λ w,    v = μ v + g,    w = w - η_t v
+
+    Guarantee: V steps are V Poisson-sampled Gaussian mechanisms with sampling rate p and noise multiplier z,
+    for one example of the user added or removed, whatever the server does with the model. Every example is in
+    a batch with probability p on its own; the divisor L does not follow the batch; an empty batch takes its
+    noisy step; momentum and weight decay act on what is private already. It holds for models that keep
+    examples apart: see ``per_example.check_separable``. (Algorithm 2 of paper 001 writes the noise after the
+    division; it belongs on the sum.)
+
+    Args:
+      learning_rate: η.
+      probability: p, declared: it must not be computed from the size of private data.
+      expected_batch: L, declared like p.
+      steps: V, in each round.
+      noise_multiplier: z, the papers' σ.
+      clip_bound: C; None takes the bound of the round from the server's clip policy.
+      momentum: μ, in [0, 1); starts from zero in every round.
+      weight_decay: λ.
+      learning_rate_decay: d, in (0, 1]; η_t = η d^t in round t.
+      per_layer: clips each of the model's K layers to C/√K instead of the whole to C. Together that is C
+        again, so noise and guarantee are the same.
+      noise_source: ``seeded`` draws batches and noise from the stream that ``train`` is given; ``system``
+        takes both from the operating system.
+
+    >>> local = DPSGD(
+    ...     learning_rate=0.1, probability=0.1, expected_batch=50, steps=5, noise_multiplier=2.0
+    ... )
+    >>> local.local_event(0).count, local.at_round(3, (0.5,)).clip_bound
+    (5, 0.5)
+
+    Abadi et al. 2016; Naseri et al. (paper 001), algorithm 2; Xie et al. (paper 002), algorithms 2 and 3.
+    """
+
+    learning_rate: float
+    probability: float
+    expected_batch: float
+    steps: int
+    noise_multiplier: float
+    clip_bound: float | None = None
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    learning_rate_decay: float = 1.0
+    per_layer: bool = False
+    noise_source: Source = "seeded"
+
+    def __post_init__(self) -> None:
+        positive("learning rate", self.learning_rate)
+        rate("probability", self.probability)
+        positive("expected batch", self.expected_batch)
+        whole("steps", self.steps)
+        multiplier(self.noise_multiplier)
+        if self.clip_bound is not None:
+            positive("clip bound", self.clip_bound)
+        half_open_unit("momentum", self.momentum)
+        non_negative("weight decay", self.weight_decay)
+        rate("learning rate decay", self.learning_rate_decay)
+        if not isinstance(self.per_layer, bool):
+            raise InvalidType(f"per layer must be true or false, got {self.per_layer!r}")
+        one_of("noise source", self.noise_source, SOURCES)
+
+    @property
+    def mechanism(self) -> str:
+        return f"DP-SGD at the user, batches p = {self.probability:g}, {self.steps} steps a round"
+
+    @property
+    def unit(self) -> Unit:
+        return "example"
+
+    @property
+    def adjacency(self) -> Adjacency:
+        return "add/remove"
+
+    def local_event(self, round: int) -> DpEvent:
+        """What one round does to each user in it."""
+        step = PoissonSampledDpEvent(self.probability, GaussianDpEvent(self.noise_multiplier))
+        return SelfComposedDpEvent(step, self.steps)
+
+    def check_model(self, module: nn.Module, x: Tensor) -> None:
+        """Refuses a model that mixes examples: no clipping of one example's gradient would bound it."""
+        check_separable(module, x)
+
+    def at_round(self, round: int, bounds: Bounds) -> DPSGD:
+        bound = round_bound("DP-SGD", self.clip_bound, bounds)
+        decayed = self.learning_rate * self.learning_rate_decay**round
+        return replace(self, learning_rate=decayed, learning_rate_decay=1.0, clip_bound=bound)
+
+    def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> None:
+        if self.clip_bound is None:
+            raise InvalidValue("DP-SGD needs a clip bound: give one, or use at_round first")
+        refuse_batch_norm(model.module)
+        model.module.train()
+        bounds: Bounds = (self.clip_bound,)
+        if self.per_layer:
+            groups = len(model.spec.layer_sizes())
+            bounds = (self.clip_bound / math.sqrt(groups),) * groups
+        layers = examine(model, examples.batch(torch.arange(1))[0]) if len(examples) else ()
+        weights = model.weights
+        velocity = torch.zeros_like(weights)
+        if self.noise_source == "system":
+            # Whoever can redraw the batches takes the amplification away.
+            rng = np.random.Generator(np.random.Philox(key=secrets.randbits(128)))
+        for _ in range(self.steps):
+            batch = torch.from_numpy(np.flatnonzero(rng.random(len(examples)) < self.probability))
+            total = torch.zeros_like(weights)
+            for index in _together(examples, batch):
+                x, y = examples.batch(index)
+                total += clipped_sum(model, x, y, bounds, layers)
+            noise = gaussian(len(weights), self.noise_multiplier * self.clip_bound, self.noise_source, rng)
+            gradient = ((total + noise) / self.expected_batch).to(weights.dtype)
+            if self.weight_decay:
+                gradient.add_(weights, alpha=self.weight_decay)
+            step = velocity.mul_(self.momentum).add_(gradient) if self.momentum else gradient
+            weights.sub_(step, alpha=self.learning_rate)
+
+
+def round_bound(name: str, own: float | None, bounds: Bounds) -> float:
+    """The clip bound of a round: the trainer's own, or else the one that the server's policy gave."""
+    if own is None and len(bounds) != 1:
+        raise InvalidValue(
+            f"{name} without a clip bound needs one that is known before the round, got {len(bounds)}"
+        )
+    return bounds[0] if own is None else own
+
+
+def gaussian(size: int, std: float, source: Source, rng: np.random.Generator) -> Tensor:
+    """Gaussian noise in double precision: from the stream, or every bit of it from the operating system."""
+    normal = rng.standard_normal(size) if source == "seeded" else system_normal(size)
+    return torch.from_numpy(normal).mul_(std)
+
+
+def _together(examples: Examples, batch: Tensor) -> Iterator[Tensor]:
+    """A batch in parts that may go through the model together.
+
+    Sequences of one length only: padding to the longest would let one example change what others look like.
+    """
+    parts = [batch]
+    if isinstance(examples.x, Ragged):
+        lengths = examples.x.offsets.diff()[batch]
+        parts = [batch[lengths == length] for length in sorted(set(lengths.tolist()))]
+    for part in parts:
+        if len(part):
+            yield from torch.split(part, _CHUNK)

@@ -1,0 +1,107 @@
+"""One clipped and noisy gradient: FedSGD with local differential privacy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from dp_accounting import DpEvent, GaussianDpEvent
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from fedward.clipping.norms import clip_to, l2_norm
+from fedward.core.check import refuse_batch_norm
+from fedward.core.examples import Examples
+from fedward.core.parameters import FlatModule
+from fedward.core.randomness import SOURCES, Source
+from fedward.core.types import Bounds
+from fedward.core.validate import InvalidValue, one_of, positive, rate, whole
+from fedward.local.dp_sgd import gaussian, round_bound
+from fedward.privacy.events import Adjacency, multiplier
+from fedward.privacy.guarantee import Unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyGradient:
+    """The update is one step along the clipped gradient of the user's mean loss, plus noise.
+
+        Δw = -η_t (clip(∇L(w; all examples), C) + N(0, z² C² I)),    η_t = η d^t in round t
+
+    Guarantee: all of the user's data replaced moves the clipped gradient by at most 2C, so what the user
+    sends is a Gaussian mechanism with noise multiplier z/2. Nobody needs to be trusted, and that the user
+    takes part is public. A gradient that is not finite counts as zero.
+
+    Args:
+      noise_multiplier: z, the papers' σ.
+      clip_bound: C; None takes the bound of the round from the server's clip policy.
+      learning_rate: η; with 1 the server's learning rate is FedSGD's.
+      learning_rate_decay: d, in (0, 1]; applied once a round.
+      chunk_size: how many examples go through the model at once; it changes memory, not the result
+        beyond rounding.
+      noise_source: ``seeded`` draws the noise from the stream that ``train`` is given; ``system`` takes every
+        bit from the operating system.
+
+    >>> NoisyGradient(noise_multiplier=4.0, clip_bound=0.01).local_event(0)
+    GaussianDpEvent(noise_multiplier=2.0)
+
+    Paper 003, algorithm 3.
+    """
+
+    noise_multiplier: float
+    clip_bound: float | None = None
+    learning_rate: float = 1.0
+    learning_rate_decay: float = 1.0
+    chunk_size: int = 512
+    noise_source: Source = "seeded"
+
+    def __post_init__(self) -> None:
+        multiplier(self.noise_multiplier)
+        if self.clip_bound is not None:
+            positive("clip bound", self.clip_bound)
+        positive("learning rate", self.learning_rate)
+        rate("learning rate decay", self.learning_rate_decay)
+        whole("chunk size", self.chunk_size)
+        one_of("noise source", self.noise_source, SOURCES)
+
+    @property
+    def mechanism(self) -> str:
+        return "one clipped gradient with noise at the user"
+
+    @property
+    def unit(self) -> Unit:
+        return "user"
+
+    @property
+    def adjacency(self) -> Adjacency:
+        return "local"
+
+    def local_event(self, round: int) -> DpEvent:
+        """What one round does to each user in it."""
+        return GaussianDpEvent(self.noise_multiplier / 2)
+
+    def check_model(self, module: nn.Module, x: Tensor) -> None:
+        """Any model will do: the whole gradient is clipped."""
+
+    def at_round(self, round: int, bounds: Bounds) -> NoisyGradient:
+        bound = round_bound("a noisy gradient", self.clip_bound, bounds)
+        decayed = self.learning_rate * self.learning_rate_decay**round
+        return replace(self, learning_rate=decayed, learning_rate_decay=1.0, clip_bound=bound)
+
+    def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> float:
+        if self.clip_bound is None:
+            raise InvalidValue("a noisy gradient needs a clip bound: give one, or use at_round first")
+        refuse_batch_norm(model.module)
+        model.module.train()
+        gradient = model.gradient.zero_()
+        for index in torch.split(torch.arange(len(examples)), self.chunk_size) if len(examples) else ():
+            x, y = examples.batch(index)
+            loss = cross_entropy(model(x), y, reduction="sum") / len(examples)
+            loss.backward()  # type: ignore[no-untyped-call]
+        if not bool(torch.isfinite(gradient).all()):
+            gradient.zero_()
+        norm = l2_norm(gradient)
+        clipped = clip_to(gradient, norm, self.clip_bound)
+        noise = gaussian(len(gradient), self.noise_multiplier * self.clip_bound, self.noise_source, rng)
+        model.weights.sub_((clipped + noise).to(gradient.dtype), alpha=self.learning_rate)
+        return norm

@@ -1,0 +1,24 @@
+"""Which rule belongs to which layer. A layer that is not here is done one example at a time."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from fedward.local.per_example.convolution import CONVOLUTION
+from fedward.local.per_example.embedding import EMBEDDING
+from fedward.local.per_example.linear import LINEAR
+from fedward.local.per_example.normalisation import NORMALISATION
+from fedward.local.per_example.rule import Rule
+
+RULES: dict[type[nn.Module], Rule] = {
+    nn.Linear: LINEAR,
+    nn.Conv1d: CONVOLUTION,
+    nn.Conv2d: CONVOLUTION,
+    nn.Conv3d: CONVOLUTION,
+    nn.Embedding: EMBEDDING,
+    nn.LayerNorm: NORMALISATION,
+    nn.GroupNorm: NORMALISATION,
+    nn.InstanceNorm1d: NORMALISATION,
+    nn.InstanceNorm2d: NORMALISATION,
+    nn.InstanceNorm3d: NORMALISATION,
+}

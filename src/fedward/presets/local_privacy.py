@@ -1,0 +1,195 @@
+"""Algorithms in which every user protects itself: nobody else has to be trusted with its data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fedward.aggregation import Mean, WeightedMean
+from fedward.clipping import FixedBound, FlatNorm
+from fedward.core.algorithm import Accounting, Algorithm
+from fedward.core.randomness import Source
+from fedward.core.types import Aggregator, ClipPolicy, LocalTrainer, Sampler, ServerOptimizer
+from fedward.core.validate import InvalidValue
+from fedward.local.dp_sgd import DPSGD
+from fedward.local.noisy_gradient import NoisyGradient
+from fedward.noise import NoNoise
+from fedward.presets.noisy_mean import expected_cohort
+from fedward.privacy.aggregate import aggregate_event
+from fedward.privacy.guarantee import Guarantee
+from fedward.server import ServerStep
+
+
+def insdp_fedavg(
+    *,
+    num_users: int,
+    sampler: Sampler,
+    local: DPSGD,
+    policy: ClipPolicy | None = None,
+    server: ServerOptimizer | None = None,
+) -> Algorithm:
+    """InsDP-FedAvg: V steps of DP-SGD at each user of the cohort, and the mean of their updates.
+
+        w ← w + (1 / m̄) Σ_i Δ_i,    Δ_i by DP-SGD with batches p, clip bound S, noise σS on the sum
+
+    Guarantee: instance-level (ε, δ) for one example of one user; each user has a ledger of its own, and the
+    released models have the largest of them. A user that is never drawn spends nothing.
+
+    Args:
+      local: DP-SGD; its clip bound, or ``policy`` where it has none.
+      policy: the clip bound over rounds; one that looks at norms is refused: it would see those of noisy
+        updates, and examples are clipped.
+
+    Xie et al. (paper 002), algorithm 3 and theorem 4.
+    """
+    mean = Mean(expected_cohort=expected_cohort(sampler, num_users))
+    return _self_protected("insdp_fedavg", sampler, local, policy, mean, server)
+
+
+def insdp_fedsgd(
+    *, num_users: int, sampler: Sampler, local: DPSGD, server: ServerOptimizer | None = None
+) -> Algorithm:
+    """InsDP-FedSGD: one step of DP-SGD at each of m users; their noise adds up in the mean.
+
+        w ← w + (1 / m) Σ_i Δ_i,    noise of the sum: σ S √m
+
+    Guarantee: instance-level (ε, δ) for one example, as long as all m users add their noise and nothing but
+    their mean is seen. Two bounds are stated: the conservative one, batches with probability p and noise
+    multiplier σ√m (Dopamine's), is what the ledger holds; the paper's claim, with probability p q, is printed
+    beside it under its name.
+
+    Args:
+      sampler: cohorts of a known size.
+      local: DP-SGD with one step and a clip bound.
+
+    Xie et al. (paper 002), algorithm 2 and proposition 2.
+    """
+    mean = Mean(expected_cohort=expected_cohort(sampler, num_users))
+    return _self_protected("insdp_fedsgd", sampler, local, None, mean, server, accounting="aggregate")
+
+
+def dopamine(
+    *, num_users: int, sampler: Sampler, local: DPSGD, server: ServerOptimizer | None = None
+) -> Algorithm:
+    """Dopamine: one step of DP-SGD at each of m users, accounted for without the drawing of users.
+
+        w ← w + (1 / m) Σ_i Δ_i,    noise of the sum: σ S √m
+
+    Guarantee: instance-level (ε, δ): batches with probability p and noise multiplier σ√m, if all m users add
+    their noise and nothing but their mean is seen.
+
+    Malekzadeh et al. 2021; the baseline of paper 002.
+    """
+    mean = Mean(expected_cohort=expected_cohort(sampler, num_users))
+    return _self_protected("dopamine", sampler, local, None, mean, server, accounting="aggregate")
+
+
+def local_dp(
+    *,
+    sampler: Sampler,
+    local: DPSGD,
+    policy: ClipPolicy | None = None,
+    server: ServerOptimizer | None = None,
+) -> Algorithm:
+    """Local DP: DP-SGD at each user, and the mean weighted by how many examples each declares.
+
+        w ← w + Σ_i (n_i / Σ_j n_j) Δ_i
+
+    Guarantee: each user's own, for one of its examples, whatever the server does. Data sizes are public: the
+    weights show them. (Line 13 of the published algorithm adds the noise after the division; it is σ C on the
+    sum here.)
+
+    Naseri et al. (paper 001), algorithm 2.
+    """
+    algorithm = _self_protected("local_dp", sampler, local, policy, WeightedMean(), server)
+    return replace(algorithm, public="data sizes")
+
+
+def ldp_fedsgd(
+    *,
+    num_users: int,
+    sampler: Sampler,
+    noise_multiplier: float,
+    clip_bound: float | None = None,
+    policy: ClipPolicy | None = None,
+    learning_rate: float = 1.0,
+    noise_source: Source = "seeded",
+    server: ServerOptimizer | None = None,
+) -> Algorithm:
+    """LDP-FedSGD: each user sends one clipped gradient with noise of its own.
+
+        w ← w - η (1 / m̄) Σ_i (clip(∇L_i(w), C_t) + N(0, (z C_t)² I))
+
+    Guarantee: local: all data of one user replaced, by whom it is sent is public; sensitivity 2C, so the
+    noise multiplier is z/2, in each round that the user takes part in. No central trust.
+
+    Args:
+      noise_multiplier: z, the paper's σ.
+      clip_bound, policy: exactly one of the two: a constant C, or C_t over rounds. A policy that looks at
+        norms pays for it from a central budget, stated apart.
+      learning_rate: η.
+
+    Paper 003, algorithms 1 and 3.
+    """
+    local = NoisyGradient(
+        noise_multiplier=noise_multiplier,
+        clip_bound=clip_bound,
+        learning_rate=learning_rate,
+        noise_source=noise_source,
+    )
+    mean = Mean(expected_cohort=expected_cohort(sampler, num_users))
+    return _self_protected("ldp_fedsgd", sampler, local, policy, mean, server)
+
+
+def papers_claim(algorithm: Algorithm, num_users: int, rounds: int, delta: float) -> Guarantee | None:
+    """What paper 002 claims for InsDP-FedSGD, by its accountant: an example is drawn with probability p q.
+
+    The users of a cohort are drawn together, not example by example, and noise that the users of one cohort
+    add is not the noise of another: fedward states it as the paper's and relies on the conservative bound.
+
+    Xie et al. (paper 002), proposition 2: 1.4029 at p = 0.4, q = 20/30, σ = 3, m = 20, T = 200.
+    """
+    if algorithm.name != "insdp_fedsgd" or algorithm.unproven:
+        return None
+    cohort = algorithm.sampler.expected_size(num_users)
+    q = min(1.0, cohort / num_users)
+    event = aggregate_event(algorithm.protector.local_event(0), cohort, q)
+    ledger = replace(
+        algorithm.new_ledger(),
+        sampling=f"{algorithm.protector.mechanism}; probability p q, q = {q:g}, noise of the whole cohort",
+    )
+    return ledger.charged(event, rounds).guarantee(delta, "moments") if rounds else None
+
+
+def _self_protected(
+    name: str,
+    sampler: Sampler,
+    local: DPSGD | NoisyGradient,
+    policy: ClipPolicy | None,
+    aggregator: Aggregator,
+    server: ServerOptimizer | None,
+    accounting: Accounting = "users",
+) -> Algorithm:
+    if policy is None and local.clip_bound is not None:
+        policy = FixedBound(clip_bound=local.clip_bound)
+    elif policy is None or local.clip_bound is not None:
+        raise InvalidValue(
+            "give either a clip bound or a clip policy, "
+            f"got clip_bound={local.clip_bound} and policy={policy}"
+        )
+    elif policy.looks(0) and isinstance(local, DPSGD):
+        raise InvalidValue(
+            f"DP-SGD clips examples, and a look at the norms of updates says nothing about them, got {policy}"
+        )
+    trainer: LocalTrainer = local
+    return Algorithm(
+        name=name,
+        sampler=sampler,
+        local=trainer,
+        norm=FlatNorm(),
+        policy=policy,
+        aggregator=aggregator,
+        noise=NoNoise(),
+        server=server or ServerStep(),
+        accounting=accounting,
+        server_clips=False,  # rows carry noise that is larger than any clip bound
+    )

@@ -1,0 +1,118 @@
+"""The ledgers of all users as one small JSON text."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedward.core.strict_json import digest, parse, require_keys
+from fedward.core.validate import InvalidType, InvalidValue, whole
+from fedward.privacy.events import event_from_json, event_to_json
+from fedward.privacy.user_ledgers import Reservation, UserLedgers
+
+_FORMAT, _VERSION = "fedward user ledgers", 1
+_KEYS = ("unit", "adjacency", "mechanism", "noise_source", "events", "histories", "users", "history_of")
+_MOST_USERS = 10**8
+
+
+def dumps(ledgers: UserLedgers) -> str:
+    """The text of the ledgers. Who has which history is packed: 100,000 users take some fifty kilobytes."""
+    body = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "unit": ledgers.unit,
+        "adjacency": ledgers.adjacency,
+        "mechanism": ledgers.mechanism,
+        "noise_source": ledgers.noise_source,
+        "events": [event_to_json(event) for event in ledgers.events],
+        "histories": [list(history) for history in ledgers.histories],
+        "users": ledgers.num_users,
+        "history_of": _packed(ledgers.history_of.astype(_place(len(ledgers.histories)))),
+        "reserved": None
+        if ledgers.reserved is None
+        else {
+            "round": ledgers.reserved.round,
+            "event": event_to_json(ledgers.reserved.event),
+            "users": _packed(np.packbits(_mask(ledgers.reserved.users, ledgers.num_users))),
+        },
+    }
+    return json.dumps({**body, "digest": digest(body)}, indent=2, allow_nan=False) + "\n"
+
+
+def loads(text: str) -> UserLedgers:
+    """The ledgers of a text that ``dumps`` wrote; anything else is refused."""
+    content = parse(text, "user ledgers file")
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise InvalidValue(f"user ledgers file must be of the format {_FORMAT!r}")
+    if content.get("version") is not _VERSION:
+        raise InvalidValue(f"user ledgers file must be of version {_VERSION}, got {content.get('version')!r}")
+    require_keys(content, ("format", "version", *_KEYS, "reserved", "digest"), "user ledgers file")
+    body = {key: value for key, value in content.items() if key != "digest"}
+    if digest(body) != content["digest"]:
+        raise InvalidValue("user ledgers file must be as it was written, got one that was damaged or changed")
+    try:
+        users = whole("number of users", content["users"])
+        histories = tuple(tuple(_list(h, "a history")) for h in _list(content["histories"], "histories"))
+        places = _unpacked(content["history_of"], users, _place(len(histories)))
+        return UserLedgers(
+            unit=content["unit"],
+            adjacency=content["adjacency"],
+            mechanism=content["mechanism"],
+            noise_source=content["noise_source"],
+            events=tuple(event_from_json(event) for event in _list(content["events"], "events")),
+            histories=histories,
+            history_of=places.astype(np.int32),
+            reserved=None if content["reserved"] is None else _reservation(content["reserved"], users),
+        )
+    except (InvalidValue, RecursionError) as error:
+        raise InvalidValue(f"user ledgers file is not valid: {error}") from error
+
+
+def _list(content: Any, name: str) -> list[Any]:
+    if not isinstance(content, list):
+        raise InvalidType(f"{name} must be a list, got {content!r}")
+    return content
+
+
+def _reservation(content: Any, num_users: int) -> Reservation:
+    require_keys(content, ("round", "event", "users"), "reservation")
+    bits = np.unpackbits(_unpacked(content["users"], -(-num_users // 8), np.dtype(np.uint8)))
+    if bits[num_users:].any():
+        raise InvalidValue(f"reserved users must be among {num_users}, got others")
+    return Reservation(
+        round=content["round"], event=event_from_json(content["event"]), users=np.flatnonzero(bits)
+    )
+
+
+def _mask(users: NDArray[np.int64], num_users: int) -> NDArray[np.bool_]:
+    mask = np.zeros(num_users, dtype=np.bool_)
+    mask[users] = True
+    return mask
+
+
+def _place(histories: int) -> np.dtype[Any]:
+    """The smallest numbers that tell so many histories apart: what is small packs fast."""
+    return np.min_scalar_type(max(histories - 1, 0)).newbyteorder("<")
+
+
+def _packed(array: NDArray[Any]) -> str:
+    return base64.b64encode(zlib.compress(array.tobytes())).decode("ascii")
+
+
+def _unpacked(content: Any, size: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    if not isinstance(content, str) or size > _MOST_USERS:
+        raise InvalidType(f"users must be packed text about at most {_MOST_USERS:,} of them")
+    unpacking = zlib.decompressobj()
+    try:
+        # No more than what is wanted, so that a forged file cannot blow up in memory.
+        raw = unpacking.decompress(base64.b64decode(content, validate=True), size * kind.itemsize + 1)
+    except (ValueError, zlib.error) as error:
+        raise InvalidValue(f"packed users cannot be read: {error}") from error
+    if len(raw) != size * kind.itemsize or not unpacking.eof or unpacking.unused_data:
+        raise InvalidValue("packed users must be as many as there are, and nothing else")
+    return np.frombuffer(raw, dtype=kind)

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from fedward.core.parameters import FlatModule
+from fedward.local.per_example.one_by_one import clipped_one_by_one
+from local.per_example.reference import assert_equals_one_by_one, batch, reference, scored, seeded
+
+
+class Recurrent(nn.Module):
+    """A recurrent layer on sequences of vectors, read off at the last step."""
+
+    def __init__(self, kind: Any, **options: Any) -> None:
+        super().__init__()
+        self.cells = kind(4, 3, **options)
+        self.head = nn.Linear(6 if options.get("bidirectional") else 3, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        first = self.cells.batch_first
+        steps = self.cells(x)[0][:, -1] if first else self.cells(x.transpose(0, 1))[0][-1]
+        scores: Tensor = self.head(steps)
+        return scores
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"batch_first": True},
+        {"batch_first": False},
+        {"batch_first": True, "num_layers": 2},
+        {"batch_first": False, "bidirectional": True},
+        {"batch_first": True, "bias": False, "bidirectional": True, "num_layers": 2},
+    ],
+)
+@pytest.mark.parametrize("size", [1, 5])
+def test_recurrent_layers(kind: Any, options: dict[str, Any], size: int) -> None:
+    x, y = batch(size, 5, 4)
+    assert_equals_one_by_one(seeded(Recurrent, kind, **options), x, y, by_rules=False)
+
+
+class Tied(nn.Module):
+    """Words go in and come out by the same table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(3, 4)
+        self.middle = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return linear(torch.tanh(self.middle(self.table(x).mean(1))), self.table.weight)
+
+
+class Shared(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(3, 3), nn.Linear(3, 3)
+        self.second.weight = self.first.weight
+
+    def forward(self, x: Tensor) -> Tensor:
+        scores: Tensor = self.second(torch.tanh(self.first(x)))
+        return scores
+
+
+class SharedIdle(Shared):
+    """The weight has the name of a layer that is not called."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        scores: Tensor = self.second(x)
+        return scores
+
+
+class Twice(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        scores: Tensor = self.layer(torch.tanh(self.layer(x)))
+        return scores
+
+
+class Bare(nn.Module):
+    """A parameter that belongs to no known layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+        self.slope = nn.Parameter(torch.ones(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        scores: Tensor = torch.tanh(self.layer(x)) * self.slope
+        return scores
+
+
+class ByHand(nn.Module):
+    """A layer whose call is thrown away and whose weight is used by hand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.layer(x * 2)
+        return linear(x, self.layer.weight, self.layer.bias)
+
+
+class TimeFirst(nn.Module):
+    """Linear on [time, batch, ...]: with as many steps as examples the shape says nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.head = nn.Linear(4, 5), nn.Linear(5, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        steps = torch.tanh(self.layer(x.transpose(0, 1)))
+        scores: Tensor = self.head((steps * torch.arange(1.0, 1 + len(steps)).view(-1, 1, 1)).sum(0))
+        return scores
+
+
+class Flattened(nn.Module):
+    """Linear on [batch x time, ...]."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.head = nn.Linear(4, 5), nn.Linear(5, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        scores: Tensor = self.head(torch.tanh(self.layer(x.flatten(0, 1))).view(*x.shape[:2], 5).sum(1))
+        return scores
+
+
+class ChangedInput(nn.Module):
+    """The input of a layer is overwritten after the layer has read it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+        self.scale = 2.0
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = x * self.scale
+        scores: Tensor = self.layer(h)
+        if len(x) > 1:
+            h.zero_()
+        return scores
+
+
+def hooked() -> nn.Module:
+    layer = nn.Linear(3, 3)
+    layer.register_forward_hook(lambda *call: call[2] * 2)
+    return layer
+
+
+def weight_normed() -> nn.Module:
+    layer: nn.Module = nn.utils.parametrizations.weight_norm(nn.Linear(3, 3))
+    return layer
+
+
+@pytest.mark.parametrize(
+    "make",
+    [Shared, SharedIdle, Twice, Bare, ByHand, ChangedInput, hooked, weight_normed],
+    ids=lambda make: make.__name__,
+)
+@pytest.mark.parametrize("size", [1, 3, 6])
+def test_what_the_rules_would_get_wrong_goes_one_by_one(make: Any, size: int) -> None:
+    x, y = batch(size, 3)
+    assert_equals_one_by_one(seeded(make()), x, y, by_rules=False)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_tied_tables_go_one_by_one(size: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    x, y = (torch.randint(3, shape, generator=generator) for shape in ((size, 4), (size,)))
+    assert_equals_one_by_one(seeded(Tied), x, y, by_rules=False)
+
+
+@pytest.mark.parametrize("make", [TimeFirst, Flattened])
+@pytest.mark.parametrize(("size", "steps"), [(1, 1), (1, 4), (2, 2), (3, 3), (4, 4), (4, 2), (5, 1)])
+def test_layers_without_the_batch_first_go_one_by_one(make: Any, size: int, steps: int) -> None:
+    x, y = batch(size, steps, 4)
+    by_rules = make is Flattened and steps == 1
+    assert_equals_one_by_one(seeded(make), x, y, by_rules=by_rules)
+
+
+def test_attention_and_transposed_convolutions_go_one_by_one() -> None:
+    x, y = batch(3, 5, 4)
+    encoder = nn.TransformerEncoderLayer(4, 2, 6, dropout=0.0, batch_first=True)
+    assert_equals_one_by_one(scored(encoder, x), x, y, by_rules=False)
+    assert_equals_one_by_one(scored(nn.ConvTranspose1d(5, 2, 3), x), x, y, by_rules=False)
+
+
+def test_it_never_exceeds_its_bounds_and_leaves_out_what_is_not_finite() -> None:
+    module = seeded(Bare)
+    x, y = batch(4, 3)
+    model = FlatModule(copy.deepcopy(module))
+    assert float(clipped_one_by_one(model, x[:1] * 1e6, y[:1], (0.1,)).double().norm()) <= 0.1
+    x[2] = torch.nan
+    found = clipped_one_by_one(model, x, y, (0.1,))
+    kept = torch.tensor([0, 1, 3])
+    assert float((found - reference(module, x[kept], y[kept], (0.1,))).norm()) <= 1e-6
