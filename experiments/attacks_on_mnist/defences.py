@@ -37,6 +37,7 @@ presets = fedward.presets
 DEFENCES: dict[str, Callable[[], Algorithm]] = {
     "none": lambda: presets.fedavg(**ROBUST),
     "norm bounding": lambda: presets.norm_bounding(**CLIPPED, clip_bound=0.5),
+    "norm bounding, 0.1": lambda: presets.norm_bounding(**CLIPPED, clip_bound=0.1),
     "weak DP": lambda: presets.weak_dp(**CLIPPED, clip_bound=0.5, noise_std=0.001),
     "Krum": lambda: presets.krum(**ROBUST, malicious=BAD),
     "Multi-Krum": lambda: presets.multi_krum(**ROBUST, malicious=BAD),

@@ -5,8 +5,9 @@
 Without clipping: FedAvg on ten digits, cohorts of 20 of 100 users; in one round one attacker (four for the
 distributed backdoor) trains longer than the others and scales its update by 20 (by 5), so that it alone
 decides the mean. With clipping: UserDP-FedAvg as in paper 002 (digits 0 and 1, 200 users, S = 0.7, σ = 2.5,
-5 rounds, but Poisson sampling) with 20 attackers and γ = 1 or 50. Finished trainings are kept in
-replacement.jsonl beside this file, so it can be killed and started again; the figure goes to docs/attacks.
+5 rounds, but Poisson sampling), 20 attackers, γ = 1 or 50; FedAvg under the same attack is the control.
+Finished trainings are kept in replacement.jsonl beside this file, so it can be killed and started again; the
+figure goes to docs/attacks.
 """
 
 from __future__ import annotations
@@ -62,19 +63,22 @@ def unclipped(seed: int, kind: str, factor: float) -> Training:
     )
 
 
-def private(seed: int, kind: str, factor: float, attackers: int = ATTACKERS) -> Training:
-    """UserDP-FedAvg of paper 002 with so many attackers."""
+def setting_of_paper_002(
+    seed: int, kind: str, factor: float, attackers: int = ATTACKERS, *, private: bool = True
+) -> Training:
+    """UserDP-FedAvg of paper 002 with so many attackers; or, as a control, FedAvg under the same attack."""
+    sampler = fedward.PoissonSampler(rate=0.1)
+    local = fedward.SGD(learning_rate=0.02, batch_size=60, epochs=10, momentum=0.9, weight_decay=5e-4)
+    algorithm = fedward.presets.fedavg(sampler=sampler, local=local)
+    if private:
+        algorithm = fedward.presets.user_dp_fedavg(
+            num_users=200, sampler=sampler, local=local, clip_bound=0.7, noise_multiplier=2.5
+        )
     return Training(
-        name=f"user_dp_fedavg, {kind}, γ = {factor:g}, k = {attackers}",
+        name=f"{algorithm.name}, {kind}, γ = {factor:g}, k = {attackers}",
         seed=seed,
         rounds=5,
-        algorithm=fedward.presets.user_dp_fedavg(
-            num_users=200,
-            sampler=fedward.PoissonSampler(rate=0.1),
-            local=fedward.SGD(learning_rate=0.02, batch_size=60, epochs=10, momentum=0.9, weight_decay=5e-4),
-            clip_bound=0.7,
-            noise_multiplier=2.5,
-        ),
+        algorithm=algorithm,
         attack=Attack(
             who=RandomUsers(count=attackers), data=(attacks(1.0)[kind],), model=(Scale(factor=factor),)
         ),
@@ -88,9 +92,15 @@ def trainings(seeds: int) -> list[Training]:
     tasks = []
     for seed in range(seeds):
         for kind in attacks(1.0):
-            tasks += [private(seed, kind, factor) for factor in (1.0, 50.0)]
-            tasks += [private(seed, kind, 1.0, attackers=0)] if kind != "distributed backdoor" else []
-            tasks += [unclipped(seed, kind, factor) for factor in (1.0, 20.0)] if seed < 5 else []
+            for private in (True, False):
+                if private or seed < 5:
+                    tasks += [
+                        setting_of_paper_002(seed, kind, factor, private=private) for factor in (1.0, 50.0)
+                    ]
+            if kind != "distributed backdoor":
+                tasks.append(setting_of_paper_002(seed, kind, 1.0, attackers=0))
+            if seed < 5:
+                tasks += [unclipped(seed, kind, factor) for factor in (1.0, 20.0)]
     return tasks
 
 
@@ -119,7 +129,9 @@ def show(records: list[dict[str, Any]]) -> None:
                 f"{cost:.3f}",
                 str(len(found)),
             )
-    Console(width=120).print(table)
+    console = Console(width=120)
+    console.print(table)
+    console.print(_gain(groups))
 
     kinds = list(attacks(1.0))
     figure, axes = plt.subplots(2, 3, figsize=(12, 7), layout="constrained", sharey="row")
@@ -134,7 +146,7 @@ def show(records: list[dict[str, Any]]) -> None:
                     found[0]["round"], accuracy, f"C0{style}", label=f"accuracy, γ = {label}"
                 )
         axes[0, column].axvline(ATTACKED, color="grey", lw=0.8, ls=":")
-        axes[0, column].set(title=f"{kind}, no clipping, attack in round {ATTACKED}", xlabel="round")
+        axes[0, column].set(title=f"{kind},\nno clipping, attack in round {ATTACKED}", xlabel="round")
         costs = {
             "nobody": f"user_dp_fedavg, {'backdoor' if column == 1 else kind}, γ = 1, k = 0",
             "γ = 1": f"user_dp_fedavg, {kind}, γ = 1, k = {ATTACKERS}",
@@ -143,11 +155,26 @@ def show(records: list[dict[str, Any]]) -> None:
         drawn = {label: [r["attack_cost"][-1] for r in groups.get(name, [])] for label, name in costs.items()}
         drawn = {label: values for label, values in drawn.items() if values}
         axes[1, column].boxplot(list(drawn.values()), tick_labels=list(drawn))
-        axes[1, column].set(title=f"{kind}, UserDP-FedAvg, k = {ATTACKERS} of 200", ylim=(0, None))
+        axes[1, column].set(title=f"{kind},\nUserDP-FedAvg, {ATTACKERS} of 200 attack", ylim=(0, None))
     axes[0, 0].set_ylabel("%")
     axes[1, 0].set_ylabel("attack cost of one model")
     axes[0, 0].legend(fontsize=8)
     figure.savefig(DOCS / "model_replacement.png", dpi=120)
+
+
+def _gain(groups: dict[str, list[dict[str, Any]]]) -> Table:
+    """What scaling by 50 gains over scaling by 1, seed by seed: nothing, if the intervals hold 0."""
+    table = Table("UserDP-FedAvg, γ = 50 minus γ = 1", "success, points", "attack cost J", "seeds")
+    for kind in attacks(1.0):
+        pairs = []
+        for factor in (1.0, 50.0):
+            found = groups.get(f"user_dp_fedavg, {kind}, γ = {factor:g}, k = {ATTACKERS}", [])
+            pairs.append({r["seed"]: (r["attack_success"][-1], r["attack_cost"][-1]) for r in found})
+        both = sorted(pairs[0].keys() & pairs[1].keys())
+        gains = np.array([[pairs[1][s][i] - pairs[0][s][i] for s in both] for i in (0, 1)])
+        if len(both) > 1:
+            table.add_row(kind, interval(gains[0]), interval(gains[1] / 100, digits=2), str(len(both)))
+    return table
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 from rich.progress import track
+from scipy import stats
 
 import fedward
 from fedward.attacks import Attack
@@ -124,15 +125,13 @@ def federation(data: str | None, classes: tuple[int, ...]) -> fedward.Federation
     return fedward.datasets.mnist.load(data_dir=data, users=users, classes=classes, seed=0)
 
 
-def interval(values: Iterable[float]) -> str:
+def interval(values: Iterable[float], digits: int = 1) -> str:
     """Mean and the half width of Student's 95 % interval over seeds, in percent."""
-    from scipy import stats
-
     numbers = 100 * np.array(list(values), dtype=float)
     if len(numbers) < 2:
-        return f"{numbers.mean():.1f}"
+        return f"{numbers.mean():.{digits}f}"
     half = stats.t.ppf(0.975, len(numbers) - 1) * numbers.std(ddof=1) / np.sqrt(len(numbers))
-    return f"{numbers.mean():.1f} ± {half:.1f}"
+    return f"{numbers.mean():.{digits}f} ± {half:.{digits}f}"
 
 
 def grouped(records: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

@@ -14,9 +14,11 @@ from fedward.attacks import Attack, NamedUsers, PerCohort, RandomUsers, Staged
 from fedward.attacks.model_poisoning import (
     ALittleIsEnough,
     Collude,
+    GaussianUpdate,
     InnerProductManipulation,
     Scale,
     SignFlip,
+    TrainAndScale,
 )
 from fedward.attacks.poisoning import (
     BoldDigit,
@@ -183,15 +185,43 @@ def test_only_what_the_attack_changes_is_staged() -> None:
 
 
 def test_without_test_examples_there_is_no_goal() -> None:
-    attack = Attack(who=SOME, data=(SinglePixel(), SEMANTIC))
+    attack = Attack(who=SOME, data=(SEMANTIC, SinglePixel(fraction=0.5)))
     assert attack.stage(tiny_algorithm(), replace(PICTURES, test=None), 1).goal is None
 
 
 def test_a_goal_names_every_poisoning_as_files_do_and_numbers_equal_ones() -> None:
-    attack = Attack(who=SOME, data=(LabelFlip(target=0), SinglePixel(), LabelFlip(target=2)))
+    attack = Attack(
+        who=SOME,
+        data=(
+            LabelFlip(target=0, fraction=0.5),
+            SinglePixel(fraction=0.5),
+            LabelFlip(target=2, fraction=0.5),
+        ),
+    )
     goal = attack.stage(tiny_algorithm(), PICTURES, 1).goal
     assert goal is not None
     assert [name for name, _ in goal.triggered] == ["label_flip 1", "single_pixel", "label_flip 2"]
+
+
+@pytest.mark.parametrize("first", [SinglePixel(), LabelFlip(target=1)], ids=repr)
+def test_a_poisoning_that_another_one_leaves_nothing_is_refused(first: Any) -> None:
+    attack = Attack(who=SOME, data=(first, LabelFlip(source=2, target=0)))
+    with pytest.raises(InvalidValue, match="would change nothing: another poisoning takes all examples"):
+        attack.stage(tiny_algorithm(), PICTURES, 1)
+
+
+def test_two_own_ways_to_train_and_an_update_thrown_away_are_refused() -> None:
+    own = TrainAndScale(local=tiny_sgd(), factor=2.0)
+    with pytest.raises(InvalidValue, match="one way of their own"):
+        Attack(who=SOME, model=(own, own))
+    with pytest.raises(InvalidValue, match="throws away what came before it"):
+        Attack(who=SOME, model=(Scale(factor=2.0), GaussianUpdate(std=1.0)))
+    (note,) = (
+        Attack(who=SOME, data=(SinglePixel(),), model=(GaussianUpdate(std=1.0),))
+        .stage(tiny_algorithm(), PICTURES, 1)
+        .notes
+    )
+    assert "the poisoned data has no effect" in note
 
 
 def test_attackers_that_are_shown_updates_leave_no_guarantee() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from dp_accounting import GaussianDpEvent
 from torch import Tensor, nn
 
 import fedward
@@ -312,6 +313,19 @@ def test_a_budget_ends_training_before_any_user_overspends(accountant: str) -> N
     unlimited = list(fedward.train(algorithm, MODEL, FEDERATION, rounds=rounds + 1, seed=1))[-1][0].users
     assert unlimited is not None
     assert unlimited.guarantees(1e-5, accountant).worst.epsilon > limit
+
+
+def test_one_user_over_the_budget_ends_the_training_for_all() -> None:
+    """Of two that spent different things, neither more than the other in all of them."""
+    algorithm = insdp(sampler=EveryoneSampler())
+    start = algorithm.init(START, 0, 12)
+    assert start.users is not None
+    spent = start.users.reserve(0, np.array([4]), GaussianDpEvent(0.5)).settle(0)
+    budget = Budget(epsilon=algorithm.guarantee(12, 2, 1e-5, "rdp").epsilon, delta=1e-5, accountant="rdp")
+    for users, rounds in ((start.users, 2), (spent, 0)):
+        state = replace(start, users=users)
+        steps = fedward.train(algorithm, MODEL, FEDERATION, rounds=5, seed=1, budget=budget, state=state)
+        assert len(list(steps)) == rounds
 
 
 def test_a_budget_that_no_round_fits_in_is_refused() -> None:

@@ -13,6 +13,7 @@ from fedward.attacks.cohort import StagedCohort
 from fedward.attacks.goal import Goal, split_test
 from fedward.attacks.model_poisoning import MODEL_POISONINGS
 from fedward.attacks.poisoning import POISONINGS
+from fedward.attacks.poisoning.portion import fingerprint
 from fedward.attacks.types import ModelPoisoning, Poisoning, Who
 from fedward.core.algorithm import Algorithm
 from fedward.core.federation import Federation
@@ -98,6 +99,17 @@ class Attack:
                     f"{part} reads rows as they were trained, so it must come first among the poisonings of "
                     f"updates, got it after {self.model[0]}"
                 )
+        for part in self.model[1:]:
+            if getattr(part, "discards_update", False):
+                raise InvalidValue(
+                    f"{part} throws away what came before it, so it must come first among the poisonings of "
+                    f"updates, got it after {self.model[0]}"
+                )
+        own_ways = [part for part in self.model if getattr(part, "trains_its_own_way", False)]
+        if len(own_ways) > 1:
+            raise InvalidValue(
+                f"attackers can train in one way of their own, got {own_ways[0]} and {own_ways[1]}"
+            )
         if self.rounds is not None:
             if not isinstance(self.rounds, tuple):
                 raise InvalidType(f"rounds of the attack must be a tuple of rounds, got {self.rounds!r}")
@@ -113,13 +125,15 @@ class Attack:
         users = self.who.choose(federation, stream(seed, "attackers"))
         for poisoning in self.data:
             poisoning.check(federation, len(users))
+        handed_out = self._handed_out(federation, users, seed)
+        self._check_each_does_something(handed_out, users, seed)
         algorithm = self._voided(self._sampled(algorithm, federation, users), users)
         goal = None
         if federation.test is not None:
             rng = stream(seed, "test split")
             goal = split_test(federation.test, _named(self.data), self.test_share, rng)
         return Staged(
-            federation=self._handed_out(federation, users, seed),
+            federation=handed_out,
             algorithm=algorithm,
             adversary=Attacker(
                 users=users,
@@ -127,6 +141,7 @@ class Attack:
                 rounds=self.rounds,
                 data=self.data,
                 model=self.model,
+                per_cohort=self.who.per_cohort,
             ),
             goal=goal,
             notes=self._notes(algorithm),
@@ -143,16 +158,46 @@ class Attack:
 
     def _voided(self, algorithm: Algorithm, users: frozenset[int]) -> Algorithm:
         """The algorithm without the guarantee that these attackers take away."""
-        if not users or algorithm.accounting == "users":
+        if not users:
             return algorithm
-        if algorithm.accounting == "aggregate" and self.model:
-            return replace(algorithm, void="attackers need not add the noise that the guarantee counts on")
+        if algorithm.accounting == "users":
+            return replace(algorithm, deviating=True) if self.model else algorithm
+        if algorithm.accounting == "aggregate":
+            # Even if they add it: they know it, so towards them there is less.
+            return replace(
+                algorithm, void="attackers know or leave out the noise that the guarantee counts on"
+            )
         if self.knowledge == "cohort" and not algorithm.unproven:
             # Their rows may depend on an honest user's, who then moves the mean by more than its own row.
             return replace(
                 algorithm, void="attackers are shown all honest updates and may pass on what they see there"
             )
         return algorithm
+
+    def _check_each_does_something(self, federation: Federation, users: frozenset[int], seed: int) -> None:
+        """Refuses a poisoning whose examples another one takes: nobody would notice that it is missing."""
+        if len(self.data) < 2 or not users:
+            return
+        whole = self._poisoned_by(self.data, federation, users, seed)
+        for place, (name, part) in enumerate(_named(self.data)):
+            others = self.data[:place] + self.data[place + 1 :]
+            if part.fraction > 0 and self._poisoned_by(others, federation, users, seed) == whole:
+                raise InvalidValue(
+                    f"{name} would change nothing: another poisoning takes all examples that it could take; "
+                    "give that one a fraction below 1"
+                )
+
+    def _poisoned_by(
+        self, parts: tuple[Poisoning, ...], federation: Federation, users: frozenset[int], seed: int
+    ) -> list[str]:
+        """A fingerprint of what each attacker would train on."""
+        attacker = Attacker(users=users, knowledge="own", rounds=None, data=parts, model=())
+        found = []
+        for user in sorted(users):
+            examples = federation.user(user)
+            bad = attacker.poison(user, examples, 0, stream(seed, "poisoning", user=user))
+            found.append(fingerprint(examples if bad is None else bad[1]))
+        return found
 
     def _handed_out(self, federation: Federation, users: frozenset[int], seed: int) -> Federation:
         """The federation in which only attackers own what is held out of honest users."""
@@ -182,6 +227,8 @@ class Attack:
 
     def _notes(self, algorithm: Algorithm) -> tuple[str, ...]:
         notes = []
+        if self.data and self.model and getattr(self.model[0], "discards_update", False):
+            notes.append(f"{self.model[0]} throws away what was trained: the poisoned data has no effect.")
         if self.who.per_cohort is not None:
             notes.append(
                 f"Every cohort has exactly {self.who.per_cohort} attackers: this is not the sampling that "

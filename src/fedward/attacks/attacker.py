@@ -30,6 +30,7 @@ class Attacker:
     rounds: tuple[int, ...] | None
     data: tuple[Poisoning, ...]
     model: tuple[ModelPoisoning, ...]
+    per_cohort: int | None = None
 
     @property
     def needs_all_rows(self) -> bool:

@@ -9,7 +9,7 @@ from dp_accounting import PoissonSampledDpEvent
 
 from fedward.core.algorithm import Algorithm
 from fedward.core.validate import InvalidValue, one_of
-from fedward.privacy.events import STAGED
+from fedward.privacy.events import DEVIATING, STAGED
 from fedward.privacy.group import THREATS, Threat
 from fedward.privacy.ledger import Ledger
 from fedward.privacy.spending import Mechanisms, fixed_size, mechanisms, non_private
@@ -79,6 +79,11 @@ def certifiable(ledger: Ledger, model: ThreatModel) -> Mechanisms:
         raise InvalidValue(
             f"a certificate needs attackers who are sampled like everybody else, got {ledger.sampling}"
         )
+    if DEVIATING in ledger.sampling:
+        raise InvalidValue(
+            "a certificate about poisoned examples needs users that follow the protocol, got "
+            f"{ledger.sampling}"
+        )
     if fixed_size(parts):
         raise InvalidValue(
             "a certificate needs Poisson sampling, got fixed-size sampling: no dominating pair is known for "
@@ -118,6 +123,8 @@ def certifiable_algorithm(algorithm: Algorithm) -> None:
         raise InvalidValue(
             f"a certificate needs attackers who are sampled like everybody else, got {algorithm.sampler}"
         )
+    if algorithm.deviating:
+        raise InvalidValue(f"a certificate needs users that follow the protocol, got one where {DEVIATING}")
     if algorithm.sampler.adjacency != "add/remove":
         raise InvalidValue(
             f"a certificate needs a sampler for users added or removed, got {algorithm.sampler}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -40,7 +41,7 @@ def users(
         return
     found = ledgers.guarantees(delta, accountant)
     if as_json:
-        print(json.dumps(found.to_json()))
+        print(json.dumps(found.to_json() | {"guarantee": found.worst.to_json()}))
         return
     console = Console()
     console.print(_table(found))
@@ -58,6 +59,10 @@ def _table(found: Guarantees) -> Table:
     for start in range(0, len(histogram), step):
         together = histogram[start : start + step]
         first, last = together[0][0], together[-1][0]
-        label = f"{first:.4f}" if first == last else f"{first:.4f} to {last:.4f}"
+        label = _epsilon(first) if first == last else f"{_epsilon(first)} to {_epsilon(last)}"
         table.add_row(label, f"{sum(count for _, count in together):,}")
     return table
+
+
+def _epsilon(value: float) -> str:
+    return f"{value:.4f}" if math.isfinite(value) else "none"

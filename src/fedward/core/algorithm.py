@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -25,13 +26,16 @@ from fedward.core.types import (
 )
 from fedward.core.validate import InvalidValue, one_of, whole
 from fedward.privacy.aggregate import aggregate_event
-from fedward.privacy.events import Adjacency, fold
+from fedward.privacy.events import DEVIATING, STAGED, Adjacency, fold
 from fedward.privacy.guarantee import Guarantee, Unit, text
 from fedward.privacy.ledger import Ledger
 from fedward.privacy.user_ledgers import UserLedgers
 
 Accounting = Literal["server", "users", "aggregate"]
 """Whose noise protects: the server's, each user's own, or that of all users of a cohort together."""
+
+LOOKS_ONLY = "looks at norms only"
+"""Stands in the sampling of the server's ledger where users protect themselves."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +52,8 @@ class Algorithm:
     With ``accounting="users"`` every user protects itself (``local`` is a ``PrivateTrainer``) and has a
     ledger of its own; the server's ledger holds only its looks at norms. With ``"aggregate"`` the noise of a
     whole cohort hides one example. ``server_clips`` is off where rows carry noise that clipping would take
-    away. ``public`` names what is made known beside the models; it stands in each user's guarantee. ``void``
+    away. ``public`` names what is made known beside the models; it stands in each user's guarantee, and so
+    does ``deviating``, that attackers need not do to their own updates what the others do. ``void``
     says why what was declared does not hold in this training: attackers who keep their noise back, say.
     """
 
@@ -63,6 +68,7 @@ class Algorithm:
     accounting: Accounting = "server"
     server_clips: bool = True
     public: str = ""
+    deviating: bool = False
     void: str = ""
 
     def __post_init__(self) -> None:
@@ -209,9 +215,19 @@ class Algorithm:
             num_users,
             unit=trainer.unit,
             adjacency=trainer.adjacency,
-            mechanism=trainer.mechanism + (f", {self.public} public" if self.public else ""),
+            mechanism=", ".join(self._in_words()),
             noise_source=trainer.noise_source,
         )
+
+    def _in_words(self) -> Iterator[str]:
+        """How users protect themselves, and what a reader of their guarantees must know."""
+        yield self.protector.mechanism
+        if self.public:
+            yield f"{self.public} public"
+        if STAGED in str(self.sampler):
+            yield str(self.sampler)
+        if self.deviating:
+            yield DEVIATING
 
     def new_ledger(self) -> Ledger:
         """An empty ledger about this algorithm."""
@@ -223,7 +239,7 @@ class Algorithm:
                 noise_source=self.protector.noise_source,
                 reason=self.unproven,
             )
-        only = "looks at norms only, " if self.accounting == "users" else ""
+        only = f"{LOOKS_ONLY}, " if self.accounting == "users" else ""
         return Ledger(
             unit="user",
             adjacency=self.sampler.adjacency,

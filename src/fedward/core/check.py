@@ -14,6 +14,7 @@ from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
 from fedward.core.types import Adversary, Bounds, Knowledge, PrivateTrainer
 from fedward.core.validate import InvalidValue, one_of
+from fedward.privacy.events import STAGED
 
 
 def check_setup(
@@ -44,6 +45,7 @@ def check_adversary(
     strangers = sorted(user for user in adversary.users if not 0 <= user < num_users)
     if strangers:
         raise InvalidValue(f"attackers must be users from 0 to {num_users - 1}, got {strangers[0]}")
+    _check_staged(adversary, algorithm)
     chosen = getattr(adversary, "rounds", None) or (0,)
     if rounds is not None and max(chosen) >= rounds:
         raise InvalidValue(
@@ -52,6 +54,21 @@ def check_adversary(
         )
     for round in chosen:
         adversary.trainer(algorithm.local.at_round(round, bounds), round, bounds)
+
+
+def _check_staged(adversary: Adversary, algorithm: Algorithm) -> None:
+    """Refuses a guarantee that such attackers take away: the algorithm must say so itself."""
+    how = "train with the algorithm of Attack.stage(...), which has no guarantee"
+    if adversary.users and algorithm.accounting != "users" and not algorithm.unproven:
+        if adversary.knowledge == "cohort":
+            raise InvalidValue(f"attackers that are shown all honest updates void the guarantee: {how}")
+        if algorithm.accounting == "aggregate":
+            raise InvalidValue(f"attackers know or leave out the noise that the guarantee counts on: {how}")
+    if getattr(adversary, "per_cohort", None) is not None and STAGED not in str(algorithm.sampler):
+        raise InvalidValue(
+            "attackers with an exact number in every cohort need the sampler that draws them so: train with "
+            "the algorithm of Attack.stage(...)"
+        )
 
 
 def check_cohort(algorithm: Algorithm, num_users: int) -> None:

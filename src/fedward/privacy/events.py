@@ -26,6 +26,9 @@ ADJACENCIES: tuple[str, ...] = get_args(Adjacency)
 STAGED = "staged with exactly"
 """Stands in the sampling of a ledger whose cohorts have an exact number of attackers."""
 
+DEVIATING = "attackers need not follow the local protocol"
+"""Stands in the ledgers of users that protect themselves while some of them send what they like."""
+
 # Beyond these, squares and products leave floating point; no training comes near them.
 _LEAST_NOISE, _MOST_NOISE = 1e-50, 1e50
 _MOST_TIMES = 10**12

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 import fedward
-from fedward.attacks import Attack, NamedUsers, RandomUsers, Staged
+from fedward.attacks import Attack, NamedUsers, PerCohort, RandomUsers, Staged
 from fedward.attacks.model_poisoning import (
     MODEL_POISONINGS,
     Collude,
@@ -20,6 +20,7 @@ from fedward.attacks.model_poisoning import (
     SkipLocalPrivacy,
 )
 from fedward.attacks.poisoning import SinglePixel
+from fedward.certify.threat import ThreatModel, certifiable
 from fedward.core.algorithm import Algorithm
 from fedward.core.parameters import FlatModule
 from fedward.core.round import plan_round
@@ -28,7 +29,8 @@ from fedward.core.validate import InvalidValue
 from fedward.local import DPSGD, SGD, FullGradient, NoisyGradient
 from fedward.presets import dopamine, insdp_fedavg, insdp_fedsgd, ldp_fedsgd, local_dp
 from fedward.presets.local_privacy import papers_claim
-from fedward.sampling import EveryoneSampler, FixedSizeSampler
+from fedward.privacy.events import DEVIATING
+from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
 from support import tiny_algorithm, tiny_picture_model, tiny_pictures
 
 PICTURES, MODEL = tiny_pictures(), tiny_picture_model()
@@ -117,7 +119,9 @@ def test_nobody_clips_after_it_and_what_is_guaranteed_to_others_stands(algorithm
     state, calm = ended(attack), ended(staged(algorithm, who=RandomUsers(count=0)))
     assert float((state.parameters - START).norm()) > 20 * float((calm.parameters - START).norm())
     for user in range(12):
-        assert state.users.guarantee(user, 1e-5, "rdp") == calm.users.guarantee(user, 1e-5, "rdp")
+        under_attack, alone = (end.users.guarantee(user, 1e-5, "rdp") for end in (state, calm))
+        assert under_attack.epsilon == alone.epsilon
+        assert under_attack.sampling == f"{alone.sampling}, {DEVIATING}"
 
 
 @pytest.mark.parametrize("preset", [insdp_fedsgd, dopamine])
@@ -133,7 +137,7 @@ def test_where_noise_adds_up_attackers_who_send_what_they_like_take_the_guarante
     attack = staged(algorithm, part)
     state = ended(attack)
     found = state.ledger.guarantee(1e-5, "rdp")
-    assert str(found) == "no guarantee: attackers need not add the noise that the guarantee counts on"
+    assert "no guarantee: attackers know or leave out the noise that the guarantee counts on" in str(found)
     assert papers_claim(attack.algorithm, 12, 3, 1e-5) is None
     assert algorithm.guarantee(12, 3, 1e-5, "rdp").private
 
@@ -144,18 +148,43 @@ def test_one_round_without_noise_is_enough(rounds: Any) -> None:
     assert not attack.algorithm.guarantee(12, 3, 1e-5, "rdp").private
 
 
-def test_without_attackers_or_with_bad_data_only_all_noise_is_there() -> None:
+def test_attackers_know_their_own_noise_even_if_they_only_poison_data() -> None:
     algorithm = insdp_fedsgd(**COHORT)
     assert staged(algorithm, who=RandomUsers(count=0)).algorithm == algorithm
     data_only = Attack(who=SOME, data=(SinglePixel(),)).stage(algorithm, PICTURES, 1)
-    assert data_only.algorithm == algorithm
+    assert not data_only.algorithm.guarantee(12, 3, 1e-5, "rdp").private
+
+
+def test_no_certificate_is_computed_where_attackers_send_what_they_like() -> None:
+    data_only = ThreatModel(behaviour="data", attendance="every-round")
+    clean = ended(staged(INSDP, who=RandomUsers(count=0))).users.ledger(0)
+    assert certifiable(clean, data_only)
+    attacked = ended(staged(INSDP, SkipLocalPrivacy())).users.ledger(0)
+    with pytest.raises(InvalidValue, match="follow the protocol"):
+        certifiable(attacked, data_only)
+
+
+def test_no_certificate_is_computed_where_attackers_are_staged() -> None:
+    algorithm = insdp_fedavg(num_users=12, local=TOLD, sampler=PoissonSampler(rate=0.5))
+    attack = Attack(who=PerCohort(count=3, each=2), data=(SinglePixel(),)).stage(algorithm, PICTURES, 1)
+    ledgers = ended(attack).users
+    with pytest.raises(InvalidValue, match="sampled like everybody else"):
+        certifiable(ledgers.ledger(int(ledgers.history_of.argmax())), ThreatModel(behaviour="data"))
+
+
+def test_training_with_another_algorithm_than_the_staged_one_is_refused() -> None:
+    algorithm = insdp_fedsgd(**COHORT)
+    attack = staged(algorithm, Scale(factor=0.1))
+    with pytest.raises(InvalidValue, match=r"train with the algorithm of Attack.stage"):
+        fedward.train(algorithm, MODEL, PICTURES, rounds=1, seed=1, adversary=attack.adversary)
 
 
 def test_what_users_send_that_protect_themselves_may_be_seen_by_attackers() -> None:
     spy = InnerProductManipulation(factor=0.5)
     for algorithm in (LDP, INSDP):
         attack = staged(algorithm, spy, knowledge="cohort")
-        assert attack.algorithm == algorithm
+        assert attack.algorithm == replace(algorithm, deviating=True)
+        assert attack.algorithm.guarantee(12, 3, 1e-5, "rdp").private
         assert attack.notes == ()
     assert (
         not staged(insdp_fedsgd(**COHORT), spy, knowledge="cohort")

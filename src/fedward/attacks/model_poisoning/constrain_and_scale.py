@@ -45,6 +45,7 @@ class ConstrainAndScale:
 
     needs: ClassVar[Knowledge] = "own"
     needs_all_rows: ClassVar[bool] = False
+    trains_its_own_way: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.local, SGD):

@@ -36,6 +36,7 @@ class GaussianUpdate:
 
     needs: ClassVar[Knowledge] = "own"
     needs_all_rows: ClassVar[bool] = False
+    discards_update: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         positive("standard deviation", self.std)

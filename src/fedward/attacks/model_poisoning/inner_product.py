@@ -46,6 +46,7 @@ class InnerProductManipulation:
 
     needs: ClassVar[Knowledge] = "cohort"
     needs_all_rows: ClassVar[bool] = True
+    discards_update: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         positive("scale factor", self.factor)

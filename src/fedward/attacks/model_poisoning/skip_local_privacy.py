@@ -41,6 +41,7 @@ class SkipLocalPrivacy:
 
     needs: ClassVar[Knowledge] = "own"
     needs_all_rows: ClassVar[bool] = False
+    trains_its_own_way: ClassVar[bool] = True
     skips_local_privacy: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

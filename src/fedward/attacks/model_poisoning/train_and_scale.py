@@ -47,6 +47,7 @@ class TrainAndScale:
 
     needs: ClassVar[Knowledge] = "own"
     needs_all_rows: ClassVar[bool] = False
+    trains_its_own_way: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not (hasattr(self.local, "at_round") and hasattr(self.local, "train")):

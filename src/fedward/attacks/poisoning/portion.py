@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from fractions import Fraction
 
@@ -109,3 +110,13 @@ def _joined(first: Examples, second: Examples) -> Examples:
             "poisoned examples must be flat or ragged as the examples that they were made from"
         )
     return Examples(torch.cat([first.x, second.x]), labels)
+
+
+def fingerprint(examples: Examples) -> str:
+    """Changes whenever an example or a label does."""
+    digest = hashlib.blake2b(digest_size=16)
+    tensors = [examples.x.values, examples.x.offsets] if isinstance(examples.x, Ragged) else [examples.x]
+    for tensor in (*tensors, examples.y):
+        digest.update(repr(tuple(tensor.shape)).encode())
+        digest.update(tensor.contiguous().numpy().data)
+    return digest.hexdigest()

@@ -46,7 +46,7 @@ def products(a: Tensor, g: Tensor) -> Tensor:
 
     >>> a, g = torch.full((1, 10**5, 1), 0.3), torch.full((1, 10**5, 1), 0.7)
     >>> exact = 10**5 * float(a[0, 0]) * float(g[0, 0])
-    >>> abs(float(products(a, g)) / exact - 1) < 1e-6 < abs(float(g[0].T @ a[0]) / exact - 1)
+    >>> abs(float(products(a, g)) / exact - 1) < 1e-6
     True
     """
     batch, positions = a.shape[:2]

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+from dp_accounting import GaussianDpEvent, NonPrivateDpEvent
+from typer.testing import CliRunner
+
+from fedward.commands.users import users
+from fedward.core.validate import InvalidValue
+from fedward.privacy import epsilon_of, user_ledgers_file
+from fedward.privacy.user_ledgers import UserLedgers
+
+app = typer.Typer()
+app.command()(users)
+
+EVENT = GaussianDpEvent(5.0)
+DELTA = ["--delta", "1e-5"]
+
+
+def answer(*arguments: object) -> str:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if isinstance(result.exception, InvalidValue):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def epsilon(rounds: int, accountant: str = "rdp") -> float:
+    return epsilon_of([(EVENT, rounds)] if rounds else [], 1e-5, accountant, "local")
+
+
+def ledgers(rounds_of_users: list[int]) -> UserLedgers:
+    made = UserLedgers.new(
+        len(rounds_of_users), unit="user", adjacency="local", mechanism="noise at the user"
+    )
+    for t in range(max(rounds_of_users)):
+        made = made.reserve(t, np.flatnonzero(np.array(rounds_of_users) > t), EVENT).settle(t)
+    return made
+
+
+@pytest.fixture
+def a_run(tmp_path: Path) -> Any:
+    """A directory with the ledgers of users who took part in so many rounds each."""
+
+    def make(made: UserLedgers) -> Path:
+        (tmp_path / "run.json").write_text("{}")
+        (tmp_path / "users.json").write_text(user_ledgers_file.dumps(made))
+        return tmp_path
+
+    return make
+
+
+def test_a_person_gets_the_histogram_the_median_and_the_maximum(a_run: Any) -> None:
+    run = a_run(ledgers([0, 1, 1, 1, 3]))
+    out = answer(run, *DELTA, "--accountant", "rdp")
+    rows = [line.split("│")[1:3] for line in out.splitlines() if line.startswith("│")]
+    assert [(float(cell), int(count)) for cell, count in rows] == [
+        (round(epsilon(rounds), 4), count) for rounds, count in ((0, 1), (1, 3), (3, 1))
+    ]
+    assert f"median {epsilon(1):.4f}, largest {epsilon(3):.4f} (3 different, 5 users)" in out
+    assert f"the released models: (ε = {epsilon(3):.4f}, δ = 1e-05) user level, local" in out
+
+
+def test_a_program_gets_the_same_as_json(a_run: Any) -> None:
+    found = json.loads(answer(a_run(ledgers([0, 1, 1, 1, 3])), *DELTA, "--accountant", "rdp", "--json"))
+    assert found["histogram"] == [[epsilon(0), 1], [epsilon(1), 3], [epsilon(3), 1]]
+    assert (found["median"], found["largest"]) == (epsilon(1), epsilon(3))
+    assert found["guarantee"]["epsilon"] == epsilon(3)
+    assert found["guarantee"]["rounds"] == 3
+
+
+@pytest.mark.parametrize(("user", "rounds"), [(0, 0), (1, 1), (4, 3)])
+def test_one_user_can_be_looked_up(a_run: Any, user: int, rounds: int) -> None:
+    run = a_run(ledgers([0, 1, 1, 1, 3]))
+    asked = [run, *DELTA, "--user", user, "--accountant", "rdp"]
+    assert f"(ε = {epsilon(rounds):.4f}, δ = 1e-05) user level, local, noise at the user" in answer(*asked)
+    found = json.loads(answer(*asked, "--json"))
+    assert (found["epsilon"], found["rounds"]) == (epsilon(rounds), rounds)
+
+
+def test_the_tightest_accountant_is_the_default(a_run: Any) -> None:
+    found = json.loads(answer(a_run(ledgers([0, 2])), *DELTA, "--user", 1, "--json"))
+    assert found["accountant"] == "pld"
+    assert found["epsilon"] == epsilon(2, "pld") < epsilon(2)
+
+
+def test_a_round_under_way_counts(a_run: Any) -> None:
+    made = ledgers([1, 1]).reserve(1, np.array([0]), EVENT)
+    found = json.loads(answer(a_run(made), *DELTA, "--user", 0, "--accountant", "rdp", "--json"))
+    assert found["epsilon"] == epsilon(2)
+
+
+def test_many_different_users_are_shown_in_few_rows_that_count_everybody(a_run: Any) -> None:
+    out = answer(a_run(ledgers(list(range(50)) + [7] * 5)), *DELTA, "--accountant", "rdp")
+    rows = [line.split("│")[1:3] for line in out.splitlines() if line.startswith("│")]
+    assert 5 <= len(rows) <= 12
+    assert sum(int(count) for _, count in rows) == 55
+    first, last = rows[0][0].split(" to ")[0], rows[-1][0].split(" to ")[-1]
+    assert (float(first), float(last)) == (0.0, round(epsilon(49), 4))
+
+
+def test_who_has_no_guarantee_is_not_given_a_number(a_run: Any) -> None:
+    made = ledgers([1, 1]).reserve(1, np.array([0]), NonPrivateDpEvent()).settle(1)
+    out = answer(a_run(made), *DELTA, "--accountant", "rdp")
+    assert "inf" not in out
+    assert "no guarantee: a release was not private" in out
+    assert [line.split("│")[1].strip() for line in out.splitlines() if line.startswith("│")] == [
+        f"{epsilon(1):.4f}",
+        "none",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([*DELTA, "--user", "5"], "user must be from 0 to 4, got 5"),
+        ([*DELTA, "--user", "-1"], "user must be at least 0, got -1"),
+        (["--delta", "0"], "delta must be above 0 and below 1, got 0"),
+        ([*DELTA, "--accountant", "rpd"], "did you mean 'rdp'"),
+    ],
+)
+def test_impossible_options_are_refused_in_words(a_run: Any, options: list[str], message: str) -> None:
+    with pytest.raises(InvalidValue, match=message):
+        answer(a_run(ledgers([0, 1, 1, 1, 3])), *options)
+
+
+def test_what_is_no_run_or_has_no_ledgers_of_users_is_said(tmp_path: Path) -> None:
+    for missing in (tmp_path / "none", tmp_path):
+        with pytest.raises(InvalidValue, match=r"must be the directory of a run, got one without run\.json"):
+            answer(missing, *DELTA)
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(InvalidValue, match=r"holds no users\.json: no user there relies on its own noise"):
+        answer(tmp_path, *DELTA)
+    (tmp_path / "users.json").write_text("{}")
+    with pytest.raises(InvalidValue, match=r"users\.json cannot be used: user ledgers file must be"):
+        answer(tmp_path, *DELTA)
