@@ -61,7 +61,7 @@ def test_success_and_cost_of_one_attack_are_those_of_a_count_by_hand(attack: obj
 
 
 def test_several_attacks_are_pooled_over_all_their_examples_and_told_apart() -> None:
-    goal = goal_of(SinglePixel(), SEMANTIC, LabelFlip(target=2))
+    goal = goal_of(SEMANTIC, SinglePixel(fraction=0.5), LabelFlip(target=2, fraction=0.5))
     found = measure(BACKEND, PARAMETERS, goal)
     counts = {name: (*by_hand(examples), len(examples)) for name, examples in goal.triggered}
     assert len({n for _, _, n in counts.values()}) > 1  # otherwise a mean of means would do as well

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -237,7 +239,7 @@ def test_attackers_who_skip_their_noise_void_the_noise_of_a_cohort(tmp_path: Pat
     result = run_to_end(setup, tmp_path)
     assert result["guarantee"]["epsilon"] is None
     assert result["statement"] == (
-        "no guarantee: attackers need not add the noise that the guarantee counts on"
+        "no guarantee: attackers know or leave out the noise that the guarantee counts on"
     )
     assert "papers_claim" not in result
     assert "ε = " not in printed(setup, tmp_path)
@@ -487,3 +489,40 @@ def test_the_ledgers_come_back_from_a_checkpoint(tmp_path: Path) -> None:
 def test_a_file_that_cannot_work_is_refused_in_words(algorithm: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidValue, match=message):
         setup_for(algorithm)
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "local-privacy.md").read_text(encoding="utf8")
+EXAMPLE = Path(__file__).parents[2] / "examples" / "insdp_digits.toml"
+
+
+@pytest.mark.parametrize("block", re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL))
+def test_every_table_on_the_page_can_be_run(block: str, tmp_path: Path) -> None:
+    given = tomllib.loads(block)
+    content = tomllib.loads(EXAMPLE.read_text(encoding="utf8")) | {
+        "rounds": 1,
+        "privacy": {"accountant": "rdp"},
+    }
+    if "policy" in given:
+        given = {"algorithm": LDP | given}
+    assert run_to_end(prepare(from_content(content | given)), tmp_path)["rounds"] == 1
+
+
+def test_the_python_on_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+    exec(compile(block, "docs/local-privacy.md", "exec"), {})
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.startswith("ε of a user: median") for line in shown] == [True, True, False]
+    assert "example level, add/remove, DP-SGD at the user" in shown[-1]
+
+
+def test_the_page_names_every_preset_in_which_users_protect_themselves() -> None:
+    for name in ("insdp_fedavg", "insdp_fedsgd", "dopamine", "local_dp", "ldp_fedsgd"):
+        assert f"`{name}`" in PAGE
+
+
+def test_the_example_learns(tmp_path: Path) -> None:
+    content = tomllib.loads(EXAMPLE.read_text(encoding="utf8")) | {"rounds": 12}
+    content["privacy"] |= {"accountant": "rdp"}
+    result = run_to_end(prepare(from_content(content)), tmp_path)
+    assert result["accuracy"] > 0.6
+    assert len(result["users"]["histogram"]) > 1

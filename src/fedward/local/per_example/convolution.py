@@ -29,16 +29,16 @@ def norms(layer: Convolution, a: Tensor, g: Tensor) -> SquaredNorms:
 
 
 def weighted_sum(layer: Convolution, a: Tensor, g: Tensor, weights: Tensor) -> dict[str, Tensor]:
-    g = weigh(g, weights)
     sums = {}
     if layer.weight.requires_grad:
         total = torch.zeros(1, dtype=torch.float64)
-        for _, windows, rows in _matrices(layer, a, g):
-            total = total + products(*(part.transpose(0, 1).flatten(1, 2) for part in (windows, rows)))
+        for part, windows, rows in _matrices(layer, a, g):
+            factors = windows, weigh(rows, weights[part])
+            total = total + products(*(factor.transpose(0, 1).flatten(1, 2) for factor in factors))
         channels, kernel = layer.weight.shape[1], layer.kernel_size
         sums["weight"] = total.view(layer.out_channels, *kernel, channels).movedim(-1, 1)
     if layer.bias is not None and layer.bias.requires_grad:
-        sums["bias"] = g.flatten(2).sum((0, 2))
+        sums["bias"] = weigh(g.flatten(2).sum(2), weights).sum(0)
     return sums
 
 

@@ -12,7 +12,7 @@ from fedward.core.validate import InvalidValue, positive
 from fedward.local.per_example.one_by_one import clipped_one_by_one
 from fedward.local.per_example.record import Call, Layer, Unsuited, forward, layers_of
 
-# Scaling and adding up rounds a gradient, by up to dozens of parts in 2^24 (float32); this pays for it.
+# Measuring, scaling and adding up rounds a gradient, by up to 2^6 parts in 2^24 (float32); this pays for it.
 _MARGIN = 1.0 - 2.0**-18
 # A gradient so many times its bound can no longer be scaled down in float32 with full precision.
 _MOST = 2.0**100
