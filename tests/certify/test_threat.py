@@ -18,8 +18,9 @@ from fedward.attacks.cohort import StagedCohort
 from fedward.certify.instance import LocalDp, dominating_user
 from fedward.certify.prediction import certified_k
 from fedward.certify.threat import ThreatModel, certifiable, certifiable_algorithm
+from fedward.clipping import Quantile
 from fedward.core.validate import InvalidValue
-from fedward.presets import fedavg
+from fedward.presets import fedavg, ldp_fedsgd
 from fedward.privacy.events import STAGED
 from fedward.privacy.group import DIRECTIONS, group_curve
 from fedward.privacy.group_round import GroupRound
@@ -143,6 +144,20 @@ def test_a_real_algorithm_is_certifiable_and_its_ledger_too() -> None:
 def test_algorithms_that_cannot_be_certified_are_refused_before_training(algorithm: Any, reason: str) -> None:
     with pytest.raises(InvalidValue, match=reason):
         certifiable_algorithm(algorithm)
+
+
+def test_what_the_servers_looks_cost_is_no_ledger_of_a_training() -> None:
+    """It says nothing about the models: a certificate from it would hold for nobody."""
+    looking = ldp_fedsgd(
+        num_users=12,
+        sampler=PoissonSampler(rate=0.5),
+        noise_multiplier=2.0,
+        policy=Quantile(initial=0.1, quantile=0.5, bit_noise=2.0, expected_cohort=6),
+    )
+    with pytest.raises(InvalidValue, match="got what the server's looks at norms"):
+        certifiable(looking.planned_ledger(12, 3), ThreatModel())
+    with pytest.raises(InvalidValue, match="one ledger for all, got ldp_fedsgd"):
+        certifiable_algorithm(looking)
 
 
 @pytest.mark.parametrize("field", ["threat", "attendance", "behaviour"])

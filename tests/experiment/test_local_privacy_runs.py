@@ -16,7 +16,7 @@ import pytest
 from rich.console import Console
 
 from fedward.core.validate import InvalidValue
-from fedward.experiment import checkpoint, files, lines
+from fedward.experiment import checkpoint, lines
 from fedward.experiment.config import from_content
 from fedward.experiment.runner import Setup, prepare, run
 from fedward.experiment.store import RunDirectory, open_run
@@ -326,8 +326,8 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, operation: int) -> None:
         real_append(path, record)
 
     real_append = lines.append
-    monkeypatch.setattr(files.os, "replace", counted(os.replace))
-    monkeypatch.setattr(files.os, "fsync", counted(os.fsync))
+    monkeypatch.setattr(os, "replace", counted(os.replace))
+    monkeypatch.setattr(os, "fsync", counted(os.fsync))
     monkeypatch.setattr(lines, "append", half_append)
 
 
@@ -389,7 +389,7 @@ def test_with_system_entropy_lost_rounds_are_charged_to_whoever_was_in_them(
         "local": QUICK | {"noise_source": "system"},
     }
     setup = setup_for(algorithm, **SHORT)
-    charges = []
+    charges: list[int] = []
     for place in killed_and_resumed_everywhere(setup, tmp_path, monkeypatch):
         rounds = set(rounds_of_users(place))
         assert len(rounds) == 1
@@ -448,6 +448,14 @@ def test_ledgers_of_users_without_a_run_are_not_gone_on_with(tmp_path: Path) -> 
     (tmp_path / "left" / "users.json").write_text((tmp_path / "run" / "users.json").read_text())
     with pytest.raises(InvalidValue, match=r"holds users\.json but no run\.json"):
         run_to_end(setup, tmp_path / "left")
+
+
+def test_what_a_kill_left_of_a_file_of_users_is_cleared_away(tmp_path: Path) -> None:
+    setup = setup_for()
+    interrupted(setup, tmp_path, 1)
+    (tmp_path / ".users.json.x7f_k2").write_text("half")
+    run_to_end(setup, tmp_path)
+    assert [file.name for file in tmp_path.glob(".*")] == [".lock"]
 
 
 def test_every_file_is_json_that_any_reader_takes(tmp_path: Path) -> None:

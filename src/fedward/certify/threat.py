@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from dp_accounting import PoissonSampledDpEvent
 
-from fedward.core.algorithm import Algorithm
+from fedward.core.algorithm import LOOKS_ONLY, Algorithm
 from fedward.core.validate import InvalidValue, one_of
 from fedward.privacy.events import DEVIATING, STAGED
 from fedward.privacy.group import THREATS, Threat
@@ -75,6 +75,11 @@ def certifiable(ledger: Ledger, model: ThreatModel) -> Mechanisms:
         raise InvalidValue("a certificate needs a training with a guarantee, got a release without noise")
     if not parts:
         raise InvalidValue("a certificate needs a ledger with at least one round, got none")
+    if LOOKS_ONLY in ledger.sampling:
+        raise InvalidValue(
+            "a certificate needs what a training spent on its models, got what the server's looks at norms "
+            "cost: users protect themselves there, each by its own ledger"
+        )
     if STAGED in ledger.sampling:
         raise InvalidValue(
             f"a certificate needs attackers who are sampled like everybody else, got {ledger.sampling}"
@@ -116,6 +121,11 @@ def certifiable_algorithm(algorithm: Algorithm) -> None:
     if algorithm.aggregator.sensitivity(1.0, "add/remove") is None:
         raise InvalidValue(
             f"a certificate needs an aggregator with a sensitivity, got {algorithm.aggregator}"
+        )
+    if algorithm.accounting == "users":
+        raise InvalidValue(
+            f"a certificate needs a training with one ledger for all, got {algorithm.name}: users protect "
+            "themselves there, and nobody clips what an attacker sends"
         )
     if algorithm.unproven:
         raise InvalidValue(f"a certificate needs a training with a guarantee, got none: {algorithm.unproven}")

@@ -38,6 +38,6 @@ def remove_leftovers(directory: Path) -> None:
     """Removes what a kill in the middle of ``write_atomically`` left behind."""
     for leftover in directory.glob(".*.*"):
         if leftover.is_file() and leftover.name.startswith(
-            (".checkpoint", ".ledger", ".result", ".run", ".model")
+            (".checkpoint", ".ledger", ".users", ".result", ".run", ".model")
         ):
             leftover.unlink()
