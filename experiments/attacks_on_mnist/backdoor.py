@@ -9,12 +9,10 @@ backdoor.jsonl beside this file, so it can be killed and started again; figures 
 
 from __future__ import annotations
 
-from typing import Any
-
 import matplotlib as mpl
 from rich.console import Console
 from rich.table import Table
-from trainings import DOCS, HERE, Training, arguments, band, carry_out, grouped, interval
+from trainings import DOCS, HERE, Record, Training, band, carry_out, grouped, interval, seeds_and_rounds
 
 import fedward
 from fedward.attacks import Attack, PerCohort
@@ -62,7 +60,7 @@ def trainings(seeds: int, rounds: int) -> list[Training]:
     return tasks
 
 
-def show(records: list[dict[str, Any]]) -> None:
+def show(records: list[Record]) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
@@ -126,7 +124,7 @@ def show(records: list[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    options = arguments(__doc__.splitlines()[0], seeds=3, rounds=120)
+    options = seeds_and_rounds(__doc__, seeds=3, rounds=120)
     tasks = trainings(options.seeds, options.rounds)
     show(carry_out(tasks, HERE / "backdoor.jsonl", options))
 

@@ -18,7 +18,7 @@ import matplotlib as mpl
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from trainings import DOCS, HERE, Training, arguments, carry_out, grouped, interval
+from trainings import DOCS, HERE, Record, Training, carry_out, grouped, interval, seeds_and_rounds
 
 import fedward
 from fedward.attacks import Attack, PerCohort
@@ -103,7 +103,7 @@ def spent(defence: str, rounds: int) -> str:
     return f"{papers:.2f} / {proven:.2f}" if proven < 1e5 else f"{papers:.1e} / {proven:.1e}"
 
 
-def show(records: list[dict[str, Any]], rounds: int) -> None:
+def show(records: list[Record], rounds: int) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
@@ -145,7 +145,7 @@ def show(records: list[dict[str, Any]], rounds: int) -> None:
 
 
 def main() -> None:
-    options = arguments(__doc__.splitlines()[0], seeds=3, rounds=120)
+    options = seeds_and_rounds(__doc__, seeds=3, rounds=120)
     tasks = trainings(options.seeds, options.rounds) + against_krum(options.seeds, options.rounds)
     show(carry_out(tasks, HERE / "defences.jsonl", options), options.rounds)
 

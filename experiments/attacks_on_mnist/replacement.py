@@ -12,13 +12,11 @@ figure goes to docs/attacks.
 
 from __future__ import annotations
 
-from typing import Any
-
 import matplotlib as mpl
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from trainings import DOCS, HERE, Training, arguments, carry_out, grouped, interval
+from trainings import DOCS, HERE, Record, Training, carry_out, grouped, interval, seeds_and_rounds
 
 import fedward
 from fedward.attacks import Attack, PerCohort, RandomUsers
@@ -104,7 +102,7 @@ def trainings(seeds: int) -> list[Training]:
     return tasks
 
 
-def show(records: list[dict[str, Any]]) -> None:
+def show(records: list[Record]) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
@@ -162,7 +160,7 @@ def show(records: list[dict[str, Any]]) -> None:
     figure.savefig(DOCS / "model_replacement.png", dpi=120)
 
 
-def _gain(groups: dict[str, list[dict[str, Any]]]) -> Table:
+def _gain(groups: dict[str, list[Record]]) -> Table:
     """What scaling by 50 gains over scaling by 1, seed by seed: nothing, if the intervals hold 0."""
     table = Table("UserDP-FedAvg, γ = 50 minus γ = 1", "success, points", "attack cost J", "seeds")
     for kind in attacks(1.0):
@@ -178,7 +176,7 @@ def _gain(groups: dict[str, list[dict[str, Any]]]) -> Table:
 
 
 def main() -> None:
-    options = arguments(__doc__.splitlines()[0], seeds=10, rounds=5)
+    options = seeds_and_rounds(__doc__, seeds=10, rounds=5)
     show(carry_out(trainings(options.seeds), HERE / "replacement.jsonl", options))
 
 

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing
-import os
+import hashlib
+import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from rich.progress import track
-from scipy import stats
 
 import fedward
 from fedward.attacks import Attack
 from fedward.backends import measure
 from fedward.core.algorithm import Algorithm
+
+sys.path.append(str(Path(__file__).parents[1]))  # for support.py, beside the folders of the experiments
+import support
+from support import Record, finished, grouped, half_width, seeds_and_rounds
+
+__all__ = [
+    "DOCS",
+    "HERE",
+    "Record",
+    "Training",
+    "band",
+    "carry_out",
+    "grouped",
+    "interval",
+    "seeds_and_rounds",
+]
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs" / "attacks"
@@ -38,30 +50,34 @@ class Training:
     classes: tuple[int, ...] = tuple(range(10))
     every: int = 5
 
+    @property
+    def key(self) -> tuple[str, int, int]:
+        """What tells one record from another in a file of results."""
+        return self.name, self.seed, self.rounds
 
-_federations: dict[tuple[int, ...], fedward.Federation] = {}
-_data: str | None = None
+    @property
+    def users(self) -> int:
+        """Ten digits: 100 users of 600. Two digits: 200 users of 63, as in paper 002."""
+        return 200 if len(self.classes) == 2 else 100
+
+    @property
+    def digest(self) -> str:
+        """Changes whenever a setting does, whatever its name; all seeds of a setting have the same."""
+        settings = repr((replace(self, seed=0), self.users))
+        return hashlib.blake2b(settings.encode(), digest_size=16).hexdigest()
 
 
-def prepare(data: str | None) -> None:
-    """Once in every worker."""
-    global _data
-    torch.set_num_threads(1)
-    _data = data
-
-
-def train(task: Training) -> dict[str, Any]:
+def train(task: Training) -> Record:
     """One training: accuracy, attack success and cost, and the norms of updates, over rounds."""
-    if task.classes not in _federations:
-        _federations[task.classes] = federation(_data, task.classes)
-    staged = task.attack.stage(task.algorithm, _federations[task.classes], task.seed)
+    federation = support.mnist(task.users, task.classes)
+    staged = task.attack.stage(task.algorithm, federation, task.seed)
     model = fedward.models.build(
         task.model, input_shape=(1, 28, 28), num_classes=len(task.classes), seed=task.seed
     )
     backend = fedward.InProcess(model, staged.federation)
-    record: dict[str, Any] = {"name": task.name, "seed": task.seed, "rounds": task.rounds, "round": []}
+    record: Record = {"name": task.name, "seed": task.seed, "rounds": task.rounds, "settings": task.digest}
     keys = ("accuracy", "loss", "attack_success", "attack_cost")
-    record |= {key: [] for key in (*keys, "honest_norm", "malicious_norm", "kept")}
+    record |= {key: [] for key in ("round", *keys, "honest_norm", "malicious_norm", "kept")}
     states = fedward.train(
         staged.algorithm,
         model,
@@ -88,41 +104,29 @@ def train(task: Training) -> dict[str, Any]:
     return record
 
 
-def finished(results: Path) -> list[dict[str, Any]]:
-    if not results.exists():
-        return []
-    return [json.loads(line) for line in results.read_text().splitlines()]
-
-
-def carry_out(tasks: Iterable[Training], results: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+def carry_out(tasks: Iterable[Training], results: Path, options: argparse.Namespace) -> list[Record]:
     """Runs what is not finished yet, on all cores, and returns the results of all tasks."""
-    tasks = list(tasks)
-    done = {(record["name"], record["seed"], record["rounds"]) for record in finished(results)}
-    left = [] if options.show else [t for t in tasks if (t.name, t.seed, t.rounds) not in done]
-    left.sort(key=lambda task: task.seed)
-    if left:
-        context = multiprocessing.get_context("spawn")
-        with context.Pool(os.cpu_count(), prepare, (options.data,)) as pool, results.open("a") as file:
-            for record in track(pool.imap_unordered(train, left), "training", total=len(left)):
-                file.write(json.dumps(record) + "\n")
-                file.flush()
-    wanted = {(task.name, task.seed, task.rounds) for task in tasks}
-    return [r for r in finished(results) if (r["name"], r["seed"], r["rounds"]) in wanted]
+    wanted = {task.key: task for task in tasks}
+    done = set(_records(results, wanted))
+    left = [] if options.show else [task for key, task in wanted.items() if key not in done]
+    support.carry_out(train, sorted(left, key=lambda task: task.seed), results, options.data)
+    return list(_records(results, wanted).values())
 
 
-def arguments(description: str, seeds: int, rounds: int) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--data", help="where MNIST/raw lies; else FEDWARD_DATA")
-    parser.add_argument("--seeds", type=int, default=seeds)
-    parser.add_argument("--rounds", type=int, default=rounds)
-    parser.add_argument("--show", action="store_true", help="only draw what is finished")
-    return parser.parse_args()
-
-
-def federation(data: str | None, classes: tuple[int, ...]) -> fedward.Federation:
-    """Ten digits: 100 users of 600. Two digits: 200 users of 63, as in paper 002."""
-    users = 200 if len(classes) == 2 else 100
-    return fedward.datasets.mnist.load(data_dir=data, users=users, classes=classes, seed=0)
+def _records(results: Path, wanted: dict[tuple[str, int, int], Training]) -> dict[Any, Record]:
+    """The finished ones of these tasks; refused where one has the name of a task but other settings."""
+    found: dict[Any, Record] = {}
+    for record in finished(results):
+        key = record["name"], record["seed"], record["rounds"]
+        if key in wanted:
+            # Records from before there was a digest have none, and are taken by their name.
+            if record.get("settings", wanted[key].digest) != wanted[key].digest:
+                raise SystemExit(
+                    f"{results.name} holds {record['name']!r}, seed {record['seed']}, trained with other "
+                    "settings than it has now: give the setting a new name, or take those lines out"
+                )
+            found[key] = record
+    return found
 
 
 def interval(values: Iterable[float], digits: int = 1) -> str:
@@ -130,19 +134,10 @@ def interval(values: Iterable[float], digits: int = 1) -> str:
     numbers = 100 * np.array(list(values), dtype=float)
     if len(numbers) < 2:
         return f"{numbers.mean():.{digits}f}"
-    half = stats.t.ppf(0.975, len(numbers) - 1) * numbers.std(ddof=1) / np.sqrt(len(numbers))
-    return f"{numbers.mean():.{digits}f} ± {half:.{digits}f}"
+    return f"{numbers.mean():.{digits}f} ± {half_width(numbers):.{digits}f}"
 
 
-def grouped(records: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """The results of each setting."""
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for record in records:
-        groups.setdefault(record["name"], []).append(record)
-    return groups
-
-
-def band(records: list[dict[str, Any]], key: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def band(records: list[Record], key: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean, least and largest over seeds, round by round."""
     curves = np.array([record[key] for record in records], dtype=float)
     return curves.mean(0), curves.min(0), curves.max(0)

@@ -9,10 +9,7 @@ trainings are kept in results.jsonl beside this file, so it can be killed and st
 
 from __future__ import annotations
 
-import argparse
-import json
-import multiprocessing
-import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,14 +28,15 @@ from fedward.core.algorithm import Algorithm
 from fedward.core.parameters import ParameterSpec
 from fedward.privacy import noise_for
 
+sys.path.append(str(Path(__file__).parents[1]))  # for support.py, beside the folders of the experiments
+from support import Record, carry_out, finished, grouped, mnist, seeds_and_rounds
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.jsonl"
 USERS, RATE, EPSILON, DELTA = 600, 0.2, 8.0, 600**-1.1
 COHORT = USERS * RATE
 START = 1.0
 LOCAL = fedward.SGD(learning_rate=0.05, batch_size=10, epochs=1, momentum=0.9)
-
-_federation: fedward.Federation
 
 
 def algorithms(rounds: int, layers: tuple[int, ...]) -> dict[str, Callable[[float], Algorithm]]:
@@ -88,21 +86,15 @@ def calibrated(make: Callable[[float], Algorithm], rounds: int) -> Algorithm:
     return make(noise_for(EPSILON, DELTA, whole_training, 1, "pld", "add/remove"))
 
 
-def prepare(data: str | None) -> None:
-    global _federation
-    torch.set_num_threads(1)
-    _federation = fedward.datasets.mnist.load(data_dir=data, users=USERS, seed=0)
-
-
-def train(task: tuple[str, int, Algorithm, int]) -> dict[str, Any]:
+def train(task: tuple[str, int, Algorithm, int]) -> Record:
     """One training: accuracy after each round, and the bounds it had."""
     name, seed, algorithm, rounds = task
-    model = new_model(seed)
-    backend = fedward.InProcess(model, _federation)
+    federation, model = mnist(USERS), new_model(seed)
+    backend = fedward.InProcess(model, federation)
     accuracy, bounds = [], []
-    assert _federation.test is not None
-    for state, log in fedward.train(algorithm, model, _federation, rounds=rounds, seed=seed, backend=backend):
-        accuracy.append(backend.evaluate(state.parameters, _federation.test).accuracy)
+    assert federation.test is not None
+    for state, log in fedward.train(algorithm, model, federation, rounds=rounds, seed=seed, backend=backend):
+        accuracy.append(backend.evaluate(state.parameters, federation.test).accuracy)
         bounds.append(log.bounds[0])
     return {
         "name": name,
@@ -119,20 +111,15 @@ def new_model(seed: int) -> torch.nn.Module:
     return fedward.models.build("mnist_cnn", input_shape=(1, 28, 28), num_classes=10, seed=seed)
 
 
-def done(rounds: int) -> list[dict[str, Any]]:
-    if not RESULTS.exists():
-        return []
-    records = [json.loads(line) for line in RESULTS.read_text().splitlines()]
-    return [record for record in records if record["rounds"] == rounds]
+def done(rounds: int) -> list[Record]:
+    return [record for record in finished(RESULTS) if record["rounds"] == rounds]
 
 
 def show(rounds: int) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for record in done(rounds):
-        groups.setdefault(record["name"], []).append(record)
+    groups = grouped(done(rounds))
     # The ways are compared on the seeds that all of them have finished.
     common = set.intersection(*({record["seed"] for record in records} for records in groups.values()))
     groups = {name: [r for r in records if r["seed"] in common] for name, records in groups.items()}
@@ -164,30 +151,21 @@ def show(rounds: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", help="where MNIST/raw lies; else FEDWARD_DATA")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--show", action="store_true", help="only draw what is finished")
-    options = parser.parse_args()
+    options = seeds_and_rounds(__doc__, seeds=3, rounds=40)
     if options.show:
         show(options.rounds)
         return
-    finished = {(record["name"], record["seed"]) for record in done(options.rounds)}
+    known = {(record["name"], record["seed"]) for record in done(options.rounds)}
     layers = ParameterSpec.of(new_model(0)).layer_sizes()
     ways = algorithms(options.rounds, layers).items()
     tasks = [
         (name, seed, calibrated(make, options.rounds), options.rounds)
         for name, make in track(ways, "calibrating")
         for seed in range(options.seeds)
-        if (name, seed) not in finished
+        if (name, seed) not in known
     ]
     tasks.sort(key=lambda task: task[1])
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(os.cpu_count(), prepare, (options.data,)) as pool, RESULTS.open("a") as file:
-        for record in track(pool.imap_unordered(train, tasks), "training", total=len(tasks)):
-            file.write(json.dumps(record) + "\n")
-            file.flush()
+    carry_out(train, tasks, RESULTS, options.data)
     show(options.rounds)
 
 

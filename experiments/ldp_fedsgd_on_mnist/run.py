@@ -9,29 +9,24 @@ file, so it can be killed and started again.
 
 from __future__ import annotations
 
-import argparse
-import json
-import multiprocessing
-import os
+import sys
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-import torch
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 import fedward
 from fedward.clipping import FixedBound, HistogramMedian, PolynomialDecay, Quantile
 from fedward.core.types import ClipPolicy
 
+sys.path.append(str(Path(__file__).parents[1]))  # for support.py, beside the folders of the experiments
+from support import Record, carry_out, finished, grouped, mnist, seeds_and_rounds
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.jsonl"
 USERS, COHORT, NOISE, RATE, DELTA = 1000, 200, 1.0, 20.0, 1e-5
-
-_federation: fedward.Federation
 
 
 def policies(rounds: int) -> dict[str, ClipPolicy]:
@@ -61,13 +56,7 @@ def policies(rounds: int) -> dict[str, ClipPolicy]:
     }
 
 
-def prepare(data: str | None) -> None:
-    global _federation
-    torch.set_num_threads(1)
-    _federation = fedward.datasets.mnist.load(data_dir=data, users=USERS, seed=0)
-
-
-def train(task: tuple[str, int, int]) -> dict[str, Any]:
+def train(task: tuple[str, int, int]) -> Record:
     name, seed, rounds = task
     model = fedward.models.build("logistic_regression", input_shape=(1, 28, 28), num_classes=10, seed=seed)
     algorithm = fedward.presets.ldp_fedsgd(
@@ -77,13 +66,14 @@ def train(task: tuple[str, int, int]) -> dict[str, Any]:
         policy=policies(rounds)[name],
         learning_rate=RATE,
     )
-    backend = fedward.InProcess(model, _federation)
-    record: dict[str, Any] = {"name": name, "seed": seed, "rounds": rounds}
+    federation = mnist(USERS)
+    backend = fedward.InProcess(model, federation)
+    record: Record = {"name": name, "seed": seed, "rounds": rounds}
     record |= {key: [] for key in ("round", "accuracy", "loss", "bound")}
-    assert _federation.test is not None
-    for state, log in fedward.train(algorithm, model, _federation, rounds=rounds, seed=seed, backend=backend):
+    assert federation.test is not None
+    for state, log in fedward.train(algorithm, model, federation, rounds=rounds, seed=seed, backend=backend):
         if (log.round + 1) % 5 == 0 or log.round + 1 == rounds:
-            found = backend.evaluate(state.parameters, _federation.test)
+            found = backend.evaluate(state.parameters, federation.test)
             for key, value in (
                 ("round", log.round + 1),
                 ("accuracy", found.accuracy),
@@ -97,19 +87,15 @@ def train(task: tuple[str, int, int]) -> dict[str, Any]:
     return record
 
 
-def done(rounds: int) -> list[dict[str, Any]]:
-    if not RESULTS.exists():
-        return []
-    return [r for r in map(json.loads, RESULTS.read_text().splitlines()) if r["rounds"] == rounds]
+def done(rounds: int) -> list[Record]:
+    return [record for record in finished(RESULTS) if record["rounds"] == rounds]
 
 
 def show(rounds: int) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for record in done(rounds):
-        groups.setdefault(record["name"], []).append(record)
+    groups = grouped(done(rounds))
     table = Table("clip bound", "accuracy, %, last", "best round", "loss, last", "last bound", "seeds")
     figure, axes = plt.subplots(1, 3, figsize=(14, 4.4), layout="constrained")
     for name in policies(rounds):
@@ -145,25 +131,15 @@ def show(rounds: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", help="where MNIST/raw lies; else FEDWARD_DATA")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--rounds", type=int, default=300)
-    parser.add_argument("--show", action="store_true", help="only draw what is finished")
-    options = parser.parse_args()
-    finished = {(record["name"], record["seed"]) for record in done(options.rounds)}
+    options = seeds_and_rounds(__doc__, seeds=3, rounds=300)
+    known = {(record["name"], record["seed"]) for record in done(options.rounds)}
     tasks = [
         (name, seed, options.rounds)
         for seed in range(options.seeds)
         for name in policies(options.rounds)
-        if (name, seed) not in finished and not options.show
+        if (name, seed) not in known and not options.show
     ]
-    if tasks:
-        context = multiprocessing.get_context("spawn")
-        with context.Pool(os.cpu_count(), prepare, (options.data,)) as pool, RESULTS.open("a") as file:
-            for record in track(pool.imap_unordered(train, tasks), "training", total=len(tasks)):
-                file.write(json.dumps(record) + "\n")
-                file.flush()
+    carry_out(train, tasks, RESULTS, options.data)
     show(options.rounds)
 
 

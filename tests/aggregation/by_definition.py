@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedward.aggregation import AllRows, Rule
+
 Rows = list[list[Fraction]]
 
 
@@ -17,13 +19,14 @@ def exact(rows: Sequence[Tensor]) -> Rows:
     return [[Fraction(value) for value in row.tolist()] for row in rows]
 
 
-def combined(rule: Any, rows: Sequence[Tensor]) -> Tensor:
+def combined(rule: Rule, rows: Sequence[Tensor]) -> Tensor:
     """What the rule makes of the rows, as a round would call it; it must leave them alone."""
     before = [row.clone() for row in rows]
-    total = rule.init(torch.zeros_like(rows[0]))
+    aggregator = AllRows(rule=rule)
+    total = aggregator.init(torch.zeros_like(rows[0]))
     for row in rows:
-        total = rule.add(total, row, 5)
-    result: Tensor = rule.finish(total)
+        total = aggregator.add(total, row, 5)
+    result = aggregator.finish(total)
     assert all(torch.equal(a, b) for a, b in zip(rows, before, strict=True))
     assert result.dtype == torch.float64
     assert result.shape == rows[0].shape

@@ -94,12 +94,5 @@ def test_the_nearest_to_the_median_are_found_beyond_the_largest_number() -> None
 
 def test_it_needs_4f_plus_3_rows() -> None:
     assert [Bulyan(malicious=f).least_rows for f in (0, 1, 4)] == [3, 7, 19]
-    with pytest.raises(InvalidValue, match=r"Bulyan\(malicious=1\) needs at least 7 rows, got 6"):
-        Bulyan(malicious=1).finish(some_rows("normal", 6, 2, 0))
     with pytest.raises(InvalidValue, match="number of malicious rows must be at least 0, got -1"):
         Bulyan(malicious=-1)
-
-
-def test_it_declares_no_sensitivity() -> None:
-    assert Bulyan(malicious=1).sensitivity(1.0, "add/remove") is None
-    assert not Bulyan(malicious=1).missing_as_zero

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from aggregation.by_definition import KINDS, combined, exact, median, some_rows, tensor
 from fedward.aggregation import CoordinateMedian
-from fedward.core.validate import InvalidValue
 
 floats = st.floats(-(2.0**100), 2.0**100, width=32)
 
@@ -61,12 +60,5 @@ def test_a_model_in_double_precision_has_a_finite_median_up_to_the_largest_numbe
     assert combined(CoordinateMedian(), rows).item() == most
 
 
-def test_one_row_is_enough_and_none_is_not() -> None:
+def test_one_row_is_enough() -> None:
     assert CoordinateMedian().least_rows == 1
-    with pytest.raises(InvalidValue, match="needs at least 1 rows, got 0"):
-        CoordinateMedian().finish([])
-
-
-def test_it_declares_no_sensitivity() -> None:
-    assert CoordinateMedian().sensitivity(1.0, "add/remove") is None
-    assert not CoordinateMedian().missing_as_zero

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fedward.aggregation.all_rows import AllRows, Rule
 from fedward.aggregation.bulyan import Bulyan
 from fedward.aggregation.geometric_median import GeometricMedian
 from fedward.aggregation.krum import Krum
@@ -12,9 +13,7 @@ from fedward.aggregation.trimmed_mean import TrimmedMean
 from fedward.aggregation.weighted_mean import WeightedMean
 from fedward.core.types import Aggregator
 
-AGGREGATORS: dict[str, type[Aggregator]] = {
-    "mean": Mean,
-    "weighted_mean": WeightedMean,
+RULES: dict[str, type[Rule]] = {
     "krum": Krum,
     "multi_krum": MultiKrum,
     "median": CoordinateMedian,
@@ -23,14 +22,24 @@ AGGREGATORS: dict[str, type[Aggregator]] = {
     "bulyan": Bulyan,
 }
 
+AGGREGATORS: dict[str, type[Aggregator] | type[Rule]] = {
+    "mean": Mean,
+    "weighted_mean": WeightedMean,
+    **RULES,
+}
+"""An aggregator as it is, or a rule for ``AllRows``."""
+
 __all__ = [
     "AGGREGATORS",
+    "RULES",
+    "AllRows",
     "Bulyan",
     "CoordinateMedian",
     "GeometricMedian",
     "Krum",
     "Mean",
     "MultiKrum",
+    "Rule",
     "TrimmedMean",
     "WeightedMean",
 ]

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 
 from fedward.aggregation.krum import krum_scores
-from fedward.aggregation.rows import best_first, by_column, enough, mean, middle, squared_distances
+from fedward.aggregation.rows import best_first, by_column, mean, middle, squared_distances
 from fedward.core.validate import whole
-from fedward.privacy.events import Adjacency
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,16 +37,13 @@ class Bulyan:
       malicious: f, how many bad rows a round may hold.
 
     >>> rows = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0], [900.0]]
-    >>> Bulyan(malicious=1).finish([torch.tensor(row) for row in rows])
+    >>> Bulyan(malicious=1).combine([torch.tensor(row) for row in rows])
     tensor([3.], dtype=torch.float64)
 
     El Mhamdi, Guerraoui, Rouault 2018.
     """
 
     malicious: int
-
-    needs_all_rows = True
-    missing_as_zero = False
 
     def __post_init__(self) -> None:
         whole("number of malicious rows", self.malicious, at_least=0)
@@ -56,18 +52,7 @@ class Bulyan:
     def least_rows(self) -> int:
         return 4 * self.malicious + 3
 
-    def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
-        return None
-
-    def init(self, parameters: Tensor) -> list[Tensor]:
-        return []
-
-    def add(self, total: list[Tensor], row: Tensor, num_examples: int) -> list[Tensor]:
-        total.append(row.clone())
-        return total
-
-    def finish(self, total: list[Tensor]) -> Tensor:
-        rows = enough(self, total)
+    def combine(self, rows: list[Tensor]) -> Tensor:
         picked = self._pick(squared_distances(rows))
         nearest = len(picked) - 2 * self.malicious
         return by_column([rows[i] for i in picked], lambda block: _around_median(block, nearest))

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedward.aggregation.rows import best_first, enough, shrunk, squared_distances
+from fedward.aggregation.rows import best_first, shrunk, squared_distances
 from fedward.clipping.norms import l2_norm
 from fedward.core.validate import open_unit, whole
-from fedward.privacy.events import Adjacency
 
 # Differences of values up to 2 to this power, and their norms, fit into a double.
 _SAFE_TO_SUBTRACT = 900
@@ -42,7 +41,7 @@ class GeometricMedian:
         thousands: between them F is nearly flat.
 
     >>> rows = [[0.0, 0.0], [2.0, 0.0], [1.0, 1.0], [1.0, 900.0]]
-    >>> GeometricMedian().finish([torch.tensor(row) for row in rows])
+    >>> GeometricMedian().combine([torch.tensor(row) for row in rows])
     tensor([1., 1.], dtype=torch.float64)
 
     Weiszfeld 1937; Vardi and Zhang 2000; Pillutla, Kakade, Harchaoui 2019 (RFA).
@@ -51,26 +50,14 @@ class GeometricMedian:
     tolerance: float = 1e-6
     most_steps: int = 500
 
-    needs_all_rows = True
-    missing_as_zero = False
     least_rows = 1
 
     def __post_init__(self) -> None:
         open_unit("tolerance", self.tolerance)
         whole("most steps", self.most_steps)
 
-    def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
-        return None
-
-    def init(self, parameters: Tensor) -> list[Tensor]:
-        return []
-
-    def add(self, total: list[Tensor], row: Tensor, num_examples: int) -> list[Tensor]:
-        total.append(row.clone())
-        return total
-
-    def finish(self, total: list[Tensor]) -> Tensor:
-        rows, power = shrunk(enough(self, total), _SAFE_TO_SUBTRACT)
+    def combine(self, rows: list[Tensor]) -> Tensor:
+        rows, power = shrunk(rows, _SAFE_TO_SUBTRACT)
         start = best_first(squared_distances(rows), lambda squared: squared.sqrt().sum(1))[0]
         point = rows[int(start)].double()
         for _ in range(self.most_steps):

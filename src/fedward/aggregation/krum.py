@@ -8,9 +8,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from fedward.aggregation.rows import best_first, enough, squared_distances
+from fedward.aggregation.rows import best_first, squared_distances
 from fedward.core.validate import whole
-from fedward.privacy.events import Adjacency
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,16 +30,13 @@ class Krum:
 
     >>> krum = Krum(malicious=1)
     >>> rows = [[0.0], [1.0], [3.0], [1.5], [900.0]]
-    >>> krum.finish([torch.tensor(row) for row in rows])
+    >>> krum.combine([torch.tensor(row) for row in rows])
     tensor([1.], dtype=torch.float64)
 
     Blanchard, El Mhamdi, Guerraoui, Stainer 2017; compared in paper 004.
     """
 
     malicious: int
-
-    needs_all_rows = True
-    missing_as_zero = False
 
     def __post_init__(self) -> None:
         whole("number of malicious rows", self.malicious, at_least=0)
@@ -49,18 +45,7 @@ class Krum:
     def least_rows(self) -> int:
         return 2 * self.malicious + 3
 
-    def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
-        return None
-
-    def init(self, parameters: Tensor) -> list[Tensor]:
-        return []
-
-    def add(self, total: list[Tensor], row: Tensor, num_examples: int) -> list[Tensor]:
-        total.append(row.clone())
-        return total
-
-    def finish(self, total: list[Tensor]) -> Tensor:
-        rows = enough(self, total)
+    def combine(self, rows: list[Tensor]) -> Tensor:
         scores = partial(krum_scores, neighbours=len(rows) - self.malicious - 2)
         winner = int(best_first(squared_distances(rows), scores)[0])
         return rows[winner].double()

@@ -30,20 +30,12 @@ class Mean:
 
     expected_cohort: float
 
+    needs_all_rows = False
+    least_rows = 0
+    missing_as_zero = True
+
     def __post_init__(self) -> None:
         positive("expected cohort", self.expected_cohort)
-
-    @property
-    def needs_all_rows(self) -> bool:
-        return False
-
-    @property
-    def least_rows(self) -> int:
-        return 0
-
-    @property
-    def missing_as_zero(self) -> bool:
-        return True
 
     def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
         one_of("adjacency", adjacency, ["add/remove", "replace-one", "local"])

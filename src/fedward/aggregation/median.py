@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedward.aggregation.rows import by_column, enough, middle
-from fedward.privacy.events import Adjacency
+from fedward.aggregation.rows import by_column, middle
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,25 +23,13 @@ class CoordinateMedian:
     far that is has been proven. It has no sensitivity and takes no noise.
 
     >>> rows = [[0.0, 5.0], [1.0, -1.0], [900.0, 0.0]]
-    >>> CoordinateMedian().finish([torch.tensor(row) for row in rows])
+    >>> CoordinateMedian().combine([torch.tensor(row) for row in rows])
     tensor([1., 0.], dtype=torch.float64)
 
     Yin, Chen, Ramchandran, Bartlett 2018; compared in paper 004.
     """
 
-    needs_all_rows = True
-    missing_as_zero = False
     least_rows = 1
 
-    def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
-        return None
-
-    def init(self, parameters: Tensor) -> list[Tensor]:
-        return []
-
-    def add(self, total: list[Tensor], row: Tensor, num_examples: int) -> list[Tensor]:
-        total.append(row.clone())
-        return total
-
-    def finish(self, total: list[Tensor]) -> Tensor:
-        return by_column(enough(self, total), lambda block: middle(torch.sort(block, dim=0).values))
+    def combine(self, rows: list[Tensor]) -> Tensor:
+        return by_column(rows, lambda block: middle(torch.sort(block, dim=0).values))

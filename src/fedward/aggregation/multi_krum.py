@@ -8,9 +8,8 @@ from functools import partial
 from torch import Tensor
 
 from fedward.aggregation.krum import krum_scores
-from fedward.aggregation.rows import best_first, by_column, enough, mean, squared_distances
+from fedward.aggregation.rows import best_first, by_column, mean, squared_distances
 from fedward.core.validate import whole
-from fedward.privacy.events import Adjacency
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +32,7 @@ class MultiKrum:
 
     >>> import torch
     >>> rows = [[0.0], [1.0], [4.0], [2.0], [900.0]]
-    >>> MultiKrum(malicious=1, selected=3).finish([torch.tensor(row) for row in rows])
+    >>> MultiKrum(malicious=1, selected=3).combine([torch.tensor(row) for row in rows])
     tensor([1.], dtype=torch.float64)
 
     Blanchard, El Mhamdi, Guerraoui, Stainer 2017; El Mhamdi, Guerraoui, Rouault 2019 for n - f - 2.
@@ -41,9 +40,6 @@ class MultiKrum:
 
     malicious: int
     selected: int | None = None
-
-    needs_all_rows = True
-    missing_as_zero = False
 
     def __post_init__(self) -> None:
         whole("number of malicious rows", self.malicious, at_least=0)
@@ -54,18 +50,7 @@ class MultiKrum:
     def least_rows(self) -> int:
         return max(2 * self.malicious + 3, self.selected or 0)
 
-    def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
-        return None
-
-    def init(self, parameters: Tensor) -> list[Tensor]:
-        return []
-
-    def add(self, total: list[Tensor], row: Tensor, num_examples: int) -> list[Tensor]:
-        total.append(row.clone())
-        return total
-
-    def finish(self, total: list[Tensor]) -> Tensor:
-        rows = enough(self, total)
+    def combine(self, rows: list[Tensor]) -> Tensor:
         scores = partial(krum_scores, neighbours=len(rows) - self.malicious - 2)
         selected = self.selected or len(rows) - self.malicious
         taken = best_first(squared_distances(rows), scores)[:selected].tolist()

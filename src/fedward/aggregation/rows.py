@@ -8,9 +8,6 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from fedward.core.types import Aggregator
-from fedward.core.validate import InvalidValue
-
 # So many columns of all rows are worked on at a time: [n, d] is never copied to double precision as a whole.
 # A reduction of so few values is never split between threads, so no result depends on their number.
 _BLOCK = 1 << 13
@@ -20,13 +17,6 @@ _SAFE_TO_SQUARE = 480
 
 Score = Callable[[Tensor], Tensor]
 """From squared distances [n, n] to one score for each row; the smaller the better."""
-
-
-def enough(rule: Aggregator, rows: list[Tensor]) -> list[Tensor]:
-    """Returns the rows if there are as many as the rule needs."""
-    if len(rows) < rule.least_rows:
-        raise InvalidValue(f"{rule} needs at least {rule.least_rows} rows, got {len(rows)}")
-    return rows
 
 
 def by_column(rows: list[Tensor], combine: Callable[[Tensor], Tensor]) -> Tensor:

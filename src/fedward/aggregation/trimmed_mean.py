@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedward.aggregation.rows import by_column, enough, mean
+from fedward.aggregation.rows import by_column, mean
 from fedward.core.validate import whole
-from fedward.privacy.events import Adjacency
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,16 +27,13 @@ class TrimmedMean:
       trimmed: b, a number of rows and not a share of them.
 
     >>> rows = [[0.0], [1.0], [3.0], [2.0], [900.0]]
-    >>> TrimmedMean(trimmed=1).finish([torch.tensor(row) for row in rows])
+    >>> TrimmedMean(trimmed=1).combine([torch.tensor(row) for row in rows])
     tensor([2.], dtype=torch.float64)
 
     Yin, Chen, Ramchandran, Bartlett 2018.
     """
 
     trimmed: int
-
-    needs_all_rows = True
-    missing_as_zero = False
 
     def __post_init__(self) -> None:
         whole("number of trimmed rows", self.trimmed, at_least=0)
@@ -46,17 +42,6 @@ class TrimmedMean:
     def least_rows(self) -> int:
         return 2 * self.trimmed + 1
 
-    def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
-        return None
-
-    def init(self, parameters: Tensor) -> list[Tensor]:
-        return []
-
-    def add(self, total: list[Tensor], row: Tensor, num_examples: int) -> list[Tensor]:
-        total.append(row.clone())
-        return total
-
-    def finish(self, total: list[Tensor]) -> Tensor:
-        rows = enough(self, total)
+    def combine(self, rows: list[Tensor]) -> Tensor:
         kept = slice(self.trimmed, len(rows) - self.trimmed)
         return by_column(rows, lambda block: mean(torch.sort(block, dim=0).values[kept]))

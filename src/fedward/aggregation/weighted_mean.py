@@ -22,17 +22,9 @@ class WeightedMean:
     McMahan et al. 2017, algorithm 1.
     """
 
-    @property
-    def needs_all_rows(self) -> bool:
-        return False
-
-    @property
-    def least_rows(self) -> int:
-        return 0
-
-    @property
-    def missing_as_zero(self) -> bool:
-        return True
+    needs_all_rows = False
+    least_rows = 0
+    missing_as_zero = True
 
     def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
         return None

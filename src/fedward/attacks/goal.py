@@ -49,6 +49,13 @@ def split_test(
         candidates = torch.nonzero(free).flatten().numpy()
         taken = rng.permutation(candidates)[: round(share * len(candidates))]
         free[torch.from_numpy(taken)] = False
+        if len(taken) < len(artificial):
+            name = attacks[artificial[len(taken)]][0]
+            raise InvalidValue(
+                f"no test example can show whether {name} succeeds: 0 are set aside for it, because share of "
+                f"triggered test examples is {share} and there are {len(candidates)} to be shared out among "
+                f"{len(artificial)} {'attack' if len(artificial) == 1 else 'attacks'}"
+            )
         for number, place in enumerate(artificial):
             parts[place] = torch.from_numpy(np.sort(taken[number :: len(artificial)]))
     triggered = tuple(
@@ -64,6 +71,11 @@ def split_test(
 
 
 def _triggered(name: str, poisoning: Poisoning, examples: Examples) -> Examples:
+    if len(examples) == 0:
+        raise InvalidValue(
+            f"no test example can show whether {name} succeeds: 0 are set aside for it, because an attack "
+            "before it has taken all that it could have"
+        )
     wanted = poisoning.eligible(examples) & (examples.y != poisoning.target)
     if not bool(wanted.any()):
         raise InvalidValue(

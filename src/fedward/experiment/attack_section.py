@@ -7,7 +7,9 @@ from typing import Annotated
 
 from pydantic import field_validator, model_validator
 
-from fedward.attacks import MODEL_POISONINGS, POISONINGS, WHO, Attack
+from fedward.attacks import MODEL_POISONINGS, POISONINGS, WHO, Attack, Staged
+from fedward.core.algorithm import Algorithm
+from fedward.core.federation import Federation
 from fedward.core.types import Knowledge
 from fedward.core.validate import InvalidValue, positive
 from fedward.experiment.sections import OneOf, PartSection, Section
@@ -50,8 +52,18 @@ class AttackSection(Section):
         self.build()
         return self
 
+    def stage(self, algorithm: Algorithm, federation: Federation, seed: int) -> Staged:
+        """The attack on this training; refused if what the file wants to know of it cannot be measured."""
+        staged = self.build().stage(algorithm, federation, seed)
+        for key in ("cost_bound", "target_model"):
+            if staged.goal is None and getattr(self, key) is not None:
+                raise InvalidValue(
+                    f"{key} needs test examples: attacks are measured on them, and there are none"
+                )
+        return staged
+
     def build(self) -> Attack:
-        """The attack, checked in itself; ``Attack.stage`` checks it against the data."""
+        """The attack, checked in itself; ``stage`` checks it against the data."""
         return Attack(
             who=self.who.build(),
             data=tuple(part.build() for part in self.data),

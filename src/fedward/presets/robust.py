@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from fedward.aggregation import Bulyan, CoordinateMedian, GeometricMedian, Krum, MultiKrum, TrimmedMean
+from fedward.aggregation import (
+    AllRows,
+    Bulyan,
+    CoordinateMedian,
+    GeometricMedian,
+    Krum,
+    MultiKrum,
+    Rule,
+    TrimmedMean,
+)
 from fedward.clipping import FixedBound, FlatNorm, NoClipping
 from fedward.core.algorithm import Algorithm
-from fedward.core.types import Aggregator, LocalTrainer, Sampler, ServerOptimizer
+from fedward.core.types import LocalTrainer, Sampler, ServerOptimizer
 from fedward.noise import NoNoise
 from fedward.server import ServerStep
 
+Bound = float | None
+"""Every update is clipped to it first; not at all if not given."""
+
+Server = ServerOptimizer | None
+"""What is done with the rule's result; it is added to the model if not given."""
+
 
 def krum(
-    *,
-    sampler: Sampler,
-    local: LocalTrainer,
-    malicious: int,
-    clip_bound: float | None = None,
-    server: ServerOptimizer | None = None,
+    *, sampler: Sampler, local: LocalTrainer, malicious: int, clip_bound: Bound = None, server: Server = None
 ) -> Algorithm:
     """Krum: the model takes the one update that is nearest to its neighbours.
 
@@ -39,8 +49,8 @@ def multi_krum(
     local: LocalTrainer,
     malicious: int,
     selected: int | None = None,
-    clip_bound: float | None = None,
-    server: ServerOptimizer | None = None,
+    clip_bound: Bound = None,
+    server: Server = None,
 ) -> Algorithm:
     """Multi-Krum: the mean of the m updates with the best scores of Krum.
 
@@ -60,11 +70,7 @@ def multi_krum(
 
 
 def median(
-    *,
-    sampler: Sampler,
-    local: LocalTrainer,
-    clip_bound: float | None = None,
-    server: ServerOptimizer | None = None,
+    *, sampler: Sampler, local: LocalTrainer, clip_bound: Bound = None, server: Server = None
 ) -> Algorithm:
     """The median of every coordinate of the updates.
 
@@ -81,12 +87,7 @@ def median(
 
 
 def trimmed_mean(
-    *,
-    sampler: Sampler,
-    local: LocalTrainer,
-    trimmed: int,
-    clip_bound: float | None = None,
-    server: ServerOptimizer | None = None,
+    *, sampler: Sampler, local: LocalTrainer, trimmed: int, clip_bound: Bound = None, server: Server = None
 ) -> Algorithm:
     """The mean of every coordinate without its b smallest and its b largest values.
 
@@ -109,8 +110,8 @@ def geometric_median(
     local: LocalTrainer,
     tolerance: float = 1e-6,
     most_steps: int = 500,
-    clip_bound: float | None = None,
-    server: ServerOptimizer | None = None,
+    clip_bound: Bound = None,
+    server: Server = None,
 ) -> Algorithm:
     """The point with the smallest sum of distances to the updates.
 
@@ -130,12 +131,7 @@ def geometric_median(
 
 
 def bulyan(
-    *,
-    sampler: Sampler,
-    local: LocalTrainer,
-    malicious: int,
-    clip_bound: float | None = None,
-    server: ServerOptimizer | None = None,
+    *, sampler: Sampler, local: LocalTrainer, malicious: int, clip_bound: Bound = None, server: Server = None
 ) -> Algorithm:
     """Bulyan: the mean around the median of every coordinate, over updates picked by Krum.
 
@@ -153,12 +149,7 @@ def bulyan(
 
 
 def _robust(
-    name: str,
-    rule: Aggregator,
-    sampler: Sampler,
-    local: LocalTrainer,
-    clip_bound: float | None,
-    server: ServerOptimizer | None,
+    name: str, rule: Rule, sampler: Sampler, local: LocalTrainer, clip_bound: Bound, server: Server
 ) -> Algorithm:
     return Algorithm(
         name=name,
@@ -166,7 +157,7 @@ def _robust(
         local=local,
         norm=FlatNorm(),
         policy=NoClipping() if clip_bound is None else FixedBound(clip_bound=clip_bound),
-        aggregator=rule,
+        aggregator=AllRows(rule=rule),
         noise=NoNoise(),
         server=server or ServerStep(),
     )

@@ -1,0 +1,169 @@
+"""An example of every part of every slot, and of every preset. A new part needs one here, and no more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fedward import presets
+from fedward.aggregation import (
+    AGGREGATORS,
+    RULES,
+    AllRows,
+    Bulyan,
+    CoordinateMedian,
+    GeometricMedian,
+    Krum,
+    Mean,
+    MultiKrum,
+    TrimmedMean,
+    WeightedMean,
+)
+from fedward.attacks import MODEL_POISONINGS, POISONINGS, WHO, NamedUsers, PerCohort, RandomUsers
+from fedward.attacks.model_poisoning import (
+    ALittleIsEnough,
+    Collude,
+    ConstrainAndScale,
+    GaussianUpdate,
+    InnerProductManipulation,
+    Scale,
+    SignFlip,
+    SkipLocalPrivacy,
+    TrainAndScale,
+)
+from fedward.attacks.poisoning import (
+    BoldDigit,
+    DistributedBackdoor,
+    LabelFlip,
+    PatternBackdoor,
+    SemanticBackdoor,
+    SinglePixel,
+    Square,
+)
+from fedward.clipping import (
+    CLIP_POLICIES,
+    ClipNormDecay,
+    FixedBound,
+    HistogramMedian,
+    NoClipping,
+    PolynomialDecay,
+    Quantile,
+    RawMedian,
+)
+from fedward.core.algorithm import Algorithm
+from fedward.core.types import Aggregator
+from fedward.local import DPSGD, LOCAL_TRAINERS, FullGradient, NoisyGradient, ProjectedSGD
+from fedward.noise import NOISES, GaussianNoise, NoNoise
+from fedward.sampling import SAMPLERS, EveryoneSampler, FixedSizeSampler, PoissonSampler
+from fedward.server import SERVERS, ServerAdam, ServerMomentum, ServerStep
+from support import tiny_sgd
+
+TINY_DP_SGD = DPSGD(
+    learning_rate=0.1, probability=0.4, expected_batch=2.0, steps=1, noise_multiplier=1.0, clip_bound=0.5
+)
+SLOTS: dict[str, tuple[dict[str, Any], list[Any]]] = {
+    "sampler": (SAMPLERS, [PoissonSampler(rate=0.5), FixedSizeSampler(size=4), EveryoneSampler()]),
+    "local": (
+        LOCAL_TRAINERS,
+        [
+            tiny_sgd(),
+            tiny_sgd(momentum=0.9, weight_decay=0.1),
+            ProjectedSGD(sgd=tiny_sgd()),
+            FullGradient(),
+            TINY_DP_SGD,
+            NoisyGradient(noise_multiplier=2.0, clip_bound=0.5),
+        ],
+    ),
+    "policy": (
+        CLIP_POLICIES,
+        [
+            FixedBound(clip_bound=0.5),
+            NoClipping(),
+            PolynomialDecay(initial=0.5, power=2.0, rounds=100),
+            ClipNormDecay(initial=0.5, decay=0.99, look_noise=3.5, expected_cohort=10),
+            Quantile(initial=0.5, quantile=0.5, bit_noise=1.0, expected_cohort=10),
+            HistogramMedian(
+                initial=0.5, least=0.01, most=10.0, bins=8, look_noise=2.0, every=7, most_looks=9
+            ),
+            RawMedian(),
+        ],
+    ),
+    "aggregator": (
+        AGGREGATORS,
+        [
+            Mean(expected_cohort=3.0),
+            WeightedMean(),
+            Krum(malicious=1),
+            MultiKrum(malicious=2),
+            MultiKrum(malicious=1, selected=3),
+            CoordinateMedian(),
+            TrimmedMean(trimmed=2),
+            GeometricMedian(),
+            Bulyan(malicious=0),
+            Bulyan(malicious=2),
+        ],
+    ),
+    "noise": (NOISES, [GaussianNoise(multiplier=1.0), NoNoise()]),
+    "server": (SERVERS, [ServerStep(), ServerMomentum(), ServerAdam()]),
+    "poisoning": (
+        POISONINGS,
+        [
+            SinglePixel(),
+            PatternBackdoor(pattern=Square(size=2), target=2, fraction=0.5),
+            DistributedBackdoor(pattern=Square(size=4), target=0, rate=0.5),
+            LabelFlip(target=0, source=1),
+            LabelFlip(target=2),
+            SemanticBackdoor(feature=BoldDigit(label=1, ink=0.3), target=0),
+        ],
+    ),
+    "model poisoning": (
+        MODEL_POISONINGS,
+        [
+            Scale(factor=3.0),
+            TrainAndScale(local=tiny_sgd(epochs=2), factor=3.0),
+            ConstrainAndScale(local=tiny_sgd(), factor=3.0, norm=0.4),
+            SignFlip(),
+            GaussianUpdate(std=0.1),
+            ALittleIsEnough(),
+            ALittleIsEnough(deviations=1.5),
+            InnerProductManipulation(factor=0.5),
+            Collude(spread=0.1),
+            SkipLocalPrivacy(),
+        ],
+    ),
+    "who": (WHO, [NamedUsers(users=(1, 4, 9)), RandomUsers(count=3), PerCohort(count=4, each=2)]),
+}
+COMMON: dict[str, Any] = {"num_users": 12, "sampler": PoissonSampler(rate=0.5), "local": tiny_sgd()}
+EVERYONE: dict[str, Any] = {"sampler": EveryoneSampler(), "local": tiny_sgd()}
+PRESET_EXAMPLES: dict[str, Algorithm] = {
+    "fedavg": presets.fedavg(sampler=PoissonSampler(rate=0.5), local=tiny_sgd()),
+    "fedsgd": presets.fedsgd(sampler=PoissonSampler(rate=0.5), learning_rate=0.1),
+    "user_dp_fedavg": presets.user_dp_fedavg(**COMMON, clip_bound=0.5, noise_multiplier=1.0),
+    "central_dp": presets.central_dp(**COMMON, clip_bound=0.5, noise_multiplier=1.0),
+    "clip_norm_decay": presets.clip_norm_decay(**COMMON, initial_bound=0.5, decay=0.9, noise_multiplier=1.0),
+    "adaptive_clipping": presets.adaptive_clipping(**COMMON, noise_multiplier=1.0),
+    "norm_bounding": presets.norm_bounding(**COMMON, clip_bound=0.5),
+    "weak_dp": presets.weak_dp(**COMMON, clip_bound=0.5, noise_std=0.02),
+    "krum": presets.krum(**EVERYONE, malicious=2),
+    "multi_krum": presets.multi_krum(**EVERYONE, malicious=2, clip_bound=0.5),
+    "median": presets.median(**EVERYONE),
+    "trimmed_mean": presets.trimmed_mean(**EVERYONE, trimmed=2),
+    "geometric_median": presets.geometric_median(**EVERYONE),
+    "bulyan": presets.bulyan(**EVERYONE, malicious=2),
+    "insdp_fedavg": presets.insdp_fedavg(**(COMMON | {"local": TINY_DP_SGD})),
+    "insdp_fedsgd": presets.insdp_fedsgd(num_users=12, sampler=FixedSizeSampler(size=4), local=TINY_DP_SGD),
+    "dopamine": presets.dopamine(num_users=12, sampler=FixedSizeSampler(size=4), local=TINY_DP_SGD),
+    "local_dp": presets.local_dp(sampler=PoissonSampler(rate=0.5), local=TINY_DP_SGD),
+    "ldp_fedsgd": presets.ldp_fedsgd(
+        num_users=12, sampler=PoissonSampler(rate=0.5), noise_multiplier=2.0, clip_bound=0.5
+    ),
+}
+
+
+def parts(slot: str) -> list[Any]:
+    return SLOTS[slot][1]
+
+
+AGGREGATOR_EXAMPLES: list[Aggregator] = [
+    AllRows(rule=part) if type(part) in RULES.values() else part for part in parts("aggregator")
+]
+ALL_PARTS = [*(part for _, examples in SLOTS.values() for part in examples), AllRows(rule=Krum(malicious=1))]
