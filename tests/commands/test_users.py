@@ -11,7 +11,7 @@ from dp_accounting import GaussianDpEvent, NonPrivateDpEvent
 from typer.testing import CliRunner
 
 from fedward.commands.users import users
-from fedward.core.validate import InvalidValue
+from fedward.core.validate import InvalidType, InvalidValue
 from fedward.privacy import epsilon_of, user_ledgers_file
 from fedward.privacy.user_ledgers import UserLedgers
 
@@ -48,7 +48,7 @@ def a_run(tmp_path: Path) -> Any:
     """A directory with the ledgers of users who took part in so many rounds each."""
 
     def make(made: UserLedgers) -> Path:
-        (tmp_path / "run.json").write_text("{}")
+        (tmp_path / "run.json").write_text('{"delta": 1e-3, "accountant": "moments"}')
         (tmp_path / "users.json").write_text(user_ledgers_file.dumps(made))
         return tmp_path
 
@@ -83,10 +83,37 @@ def test_one_user_can_be_looked_up(a_run: Any, user: int, rounds: int) -> None:
     assert (found["epsilon"], found["rounds"]) == (epsilon(rounds), rounds)
 
 
-def test_the_tightest_accountant_is_the_default(a_run: Any) -> None:
-    found = json.loads(answer(a_run(ledgers([0, 2])), *DELTA, "--user", 1, "--json"))
-    assert found["accountant"] == "pld"
-    assert found["epsilon"] == epsilon(2, "pld") < epsilon(2)
+def test_delta_and_accountant_are_those_of_the_run_unless_others_are_asked_for(a_run: Any) -> None:
+    """Else the command and the result of the run would state two ε for one training."""
+    run = a_run(ledgers([0, 2]))
+    for options, delta, accountant in (
+        ([], 1e-3, "moments"),
+        (DELTA, 1e-5, "moments"),
+        (["--accountant", "pld"], 1e-3, "pld"),
+    ):
+        found = json.loads(answer(run, *options, "--user", 1, "--json"))
+        assert (found["delta"], found["accountant"]) == (delta, accountant)
+        assert found["epsilon"] == epsilon_of([(EVENT, 2)], delta, accountant, "local")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "message"),
+    [
+        (b"{}", "does not say which delta the run has: give --delta"),
+        (b'{"delta": 1e-3}', "does not say which accountant the run has: give --accountant"),
+        (b'{"delta": 2, "accountant": "rdp"}', "delta must be above 0 and below 1, got 2"),
+        (b'{"delta": "x", "accountant": "rdp"}', "delta must be a number"),
+        (b'{"delta": 1e-3, "accountant": "rd', "must be JSON text"),
+        (b"[]", "does not say which delta"),
+        (b"\xff", "cannot be read as text"),
+    ],
+)
+def test_a_damaged_run_json_is_said_to_be_damaged(a_run: Any, manifest: bytes, message: str) -> None:
+    run = a_run(ledgers([0, 2]))
+    (run / "run.json").write_bytes(manifest)
+    with pytest.raises((InvalidValue, InvalidType), match=message):
+        answer(run)
+    assert "largest" in answer(run, *DELTA, "--accountant", "rdp")
 
 
 def test_a_round_under_way_counts(a_run: Any) -> None:

@@ -1,9 +1,8 @@
-"""Trainings in which users protect themselves: who is charged, with which seeds, for which rows."""
+"""Trainings in which users protect themselves: who is charged, what a budget allows, which state fits."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,114 +10,19 @@ import numpy as np
 import pytest
 import torch
 from dp_accounting import GaussianDpEvent
-from torch import Tensor, nn
 
 import fedward
-from fedward.clipping import Quantile
+from core.self_protected import FEDERATION, FEDSGD, MODEL, START, dp_sgd, end, insdp, ldp
 from fedward.core.algorithm import Algorithm
-from fedward.core.parameters import FlatModule
-from fedward.core.round import finish_round, plan_round
+from fedward.core.round import plan_round
 from fedward.core.train import train as train_with
-from fedward.core.types import Job, PrivateTrainer, RoundLog, Row, ServerState
+from fedward.core.types import Job, Row, ServerState
 from fedward.core.validate import InvalidValue
-from fedward.local import DPSGD, NoisyGradient
-from fedward.presets import dopamine, insdp_fedavg, insdp_fedsgd, ldp_fedsgd, user_dp_fedavg
+from fedward.presets import insdp_fedsgd
 from fedward.privacy import Budget, Ledger
 from fedward.privacy.user_ledgers import UserLedgers
-from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
-from support import Tamperer, one_round, tiny_algorithm, tiny_federation, tiny_model, tiny_sgd
-
-FEDERATION = tiny_federation()
-MODEL = tiny_model()
-START = FlatModule(MODEL).parameters.clone()
-
-
-def dp_sgd(**changes: Any) -> DPSGD:
-    fields: dict[str, Any] = {
-        "learning_rate": 0.1,
-        "probability": 0.4,
-        "expected_batch": 2.0,
-        "steps": 1,
-        "noise_multiplier": 1.0,
-        "clip_bound": 0.5,
-    }
-    return DPSGD(**(fields | changes))
-
-
-def insdp(**changes: Any) -> Algorithm:
-    fields: dict[str, Any] = {"num_users": 12, "sampler": PoissonSampler(rate=0.5), "local": dp_sgd()}
-    return insdp_fedavg(**(fields | changes))
-
-
-def ldp(**changes: Any) -> Algorithm:
-    fields: dict[str, Any] = {
-        "num_users": 12,
-        "sampler": EveryoneSampler(),
-        "noise_multiplier": 3.0,
-        "clip_bound": 0.1,
-    }
-    return ldp_fedsgd(**(fields | changes))
-
-
-def end(algorithm: Algorithm, *, replica: int = 0, rounds: int = 2, seed: int = 1) -> ServerState:
-    steps = fedward.train(algorithm, MODEL, FEDERATION, rounds=rounds, seed=seed, replica=replica)
-    return list(steps)[-1][0]
-
-
-@pytest.mark.parametrize("algorithm", [insdp(), ldp()], ids=lambda algorithm: algorithm.name)
-def test_two_replicas_differ_and_two_runs_of_one_do_not(algorithm: Algorithm) -> None:
-    one, again, other = (end(algorithm, replica=replica) for replica in (0, 0, 1))
-    assert torch.equal(one.parameters, again.parameters)
-    assert not torch.allclose(one.parameters, other.parameters, atol=1e-3)
-
-
-@pytest.mark.parametrize("algorithm", [insdp(sampler=EveryoneSampler()), ldp()], ids=lambda a: a.name)
-def test_jobs_are_private_and_their_seeds_differ_by_replica_round_and_user(algorithm: Algorithm) -> None:
-    seeds = []
-    for replica in (0, 1):
-        for t in (0, 1):
-            state = replace(algorithm.init(START, replica, 12), round=t)
-            plan = plan_round(algorithm, state, FEDERATION, None, 1)
-            assert all(job.private for job in plan.jobs)
-            seeds += [job.seed for job in plan.jobs]
-            assert [job.seed for job in plan.jobs] == [
-                job.seed for job in plan_round(algorithm, state, FEDERATION, None, 1).jobs
-            ]
-    assert len(set(seeds)) == len(seeds) == 2 * 2 * 12
-
-
-def test_jobs_without_private_randomness_have_the_same_seeds_in_every_replica() -> None:
-    """What local shuffling may share, noise must not."""
-    algorithm = user_dp_fedavg(
-        num_users=12, sampler=EveryoneSampler(), local=tiny_sgd(), clip_bound=0.5, noise_multiplier=1.0
-    )
-    plans = [plan_round(algorithm, algorithm.init(START, r), FEDERATION, None, 1) for r in (0, 1)]
-    assert not any(job.private for plan in plans for job in plan.jobs)
-    assert [job.seed for job in plans[0].jobs] == [job.seed for job in plans[1].jobs]
-    private = plan_round(ldp(), ldp().init(START, 0, 12), FEDERATION, None, 1)
-    assert not {job.seed for job in private.jobs} & {job.seed for job in plans[0].jobs}
-
-
-@pytest.mark.parametrize(
-    "algorithm",
-    [insdp(local=dp_sgd(noise_source="system")), ldp(noise_source="system")],
-    ids=lambda algorithm: algorithm.name,
-)
-def test_with_system_entropy_two_runs_differ_and_no_telemetry_is_kept(algorithm: Algorithm) -> None:
-    runs = [list(fedward.train(algorithm, MODEL, FEDERATION, rounds=2, seed=1)) for _ in range(2)]
-    assert not torch.allclose(runs[0][-1][0].parameters, runs[1][-1][0].parameters, atol=1e-4)
-    assert all(log.telemetry is None for run in runs for _, log in run)
-    plans = [plan_round(algorithm, algorithm.init(START, 0, 12), FEDERATION, None, 1) for _ in range(2)]
-    assert not {job.seed for job in plans[0].jobs} & {job.seed for job in plans[1].jobs}
-
-
-def test_cohorts_are_drawn_from_system_entropy_as_well() -> None:
-    algorithm = insdp(sampler=FixedSizeSampler(size=6), local=dp_sgd(noise_source="system"))
-    cohorts = {
-        tuple(plan_round(algorithm, algorithm.init(START, 0, 12), FEDERATION, None, 1).cohort.tolist())
-        for _ in range(8)
-    }
-    assert len(cohorts) > 1
+from fedward.sampling import FixedSizeSampler, PoissonSampler
+from support import tiny_algorithm
 
 
 def test_exactly_the_cohort_is_charged_each_round() -> None:
@@ -131,104 +35,6 @@ def test_exactly_the_cohort_is_charged_each_round() -> None:
         assert after.users is not None
         rounds = [after.users.guarantee(user, 1e-5, "rdp").rounds for user in range(12)]
         assert rounds == expected.tolist()
-
-
-def test_rows_with_noise_are_not_clipped_by_the_server() -> None:
-    algorithm = ldp(noise_multiplier=50.0)
-    state = algorithm.init(START, 0, 12)
-    plan = plan_round(algorithm, state, FEDERATION, None, 1)
-    rows = [row.update for row in fedward.InProcess(MODEL, FEDERATION).train(plan.jobs)]
-    assert all(float(row.norm()) > 10 * 0.1 for row in rows)
-    assert torch.allclose(end(algorithm, rounds=1).parameters - START, torch.stack(rows).mean(0), atol=1e-5)
-
-
-def finished(algorithm: Algorithm, rows: Callable[[Job], Row]) -> tuple[ServerState, RoundLog]:
-    state = algorithm.init(START, 0, 12)
-    plan = plan_round(algorithm, state, FEDERATION, None, 1)
-    state = replace(state, ledger=state.ledger.reserve(0, plan.event))
-    if state.users is not None:
-        event = algorithm.protector.local_event(0)
-        state = replace(state, users=state.users.reserve(0, plan.cohort, event))
-    return finish_round(algorithm, state, plan, [rows(job) for job in plan.jobs], 1)
-
-
-# Noise of the bits next to nothing: the bound shows on which side of it the norms were.
-LOOKING = ldp(
-    clip_bound=None,
-    policy=Quantile(initial=0.1, quantile=0.5, bit_noise=1e-9, expected_cohort=12, learning_rate=0.2),
-)
-
-
-@pytest.mark.parametrize(
-    ("reported", "sent", "all_within"),
-    [
-        (0.01, 100.0, True),  # the norm before clipping and noise counts, not that of the noisy row
-        (100.0, 0.0, False),
-        (None, 0.0, True),  # who reports nothing is measured
-        (None, 100.0, False),
-        (math.nan, 0.0, True),  # what is no norm is not taken for one
-        (math.inf, 0.0, True),
-        (-1.0, 100.0, False),
-    ],
-)
-def test_looks_are_about_the_norms_before_the_users_noise(
-    reported: float | None, sent: float, all_within: bool
-) -> None:
-    state, _ = finished(LOOKING, lambda job: Row(job.user, torch.full_like(START, sent), reported))
-    wanted = 0.1 * math.exp(-0.2 * ((1.0 if all_within else 0.0) - 0.5))
-    assert state.policy[0] == pytest.approx(wanted)
-
-
-@pytest.mark.parametrize("update", [None, torch.full_like(START, math.nan), torch.zeros(3)], ids=str)
-def test_who_drops_out_or_sends_nonsense_has_no_norm_to_report(update: Any) -> None:
-    state, _ = finished(LOOKING, lambda job: Row(job.user, update, 100.0))
-    assert state.policy[0] == pytest.approx(0.1 * math.exp(-0.2 * 0.5))
-
-
-def test_a_real_round_looks_at_real_gradients() -> None:
-    gradients = []
-    for user in range(12):
-        flat = FlatModule(tiny_model())
-        gradients.append(
-            NoisyGradient(noise_multiplier=1e-9, clip_bound=0.1).train(
-                flat, FEDERATION.user(user), np.random.default_rng(0)
-            )
-        )
-    within = sum(norm <= 0.1 for norm in gradients) / 12
-    state = end(replace(LOOKING, local=NoisyGradient(noise_multiplier=500.0)), rounds=1)
-    assert state.policy[0] == pytest.approx(0.1 * math.exp(-0.2 * (within - 0.5)))
-    assert all(math.isfinite(norm) and norm > 0 for norm in gradients)
-
-
-FEDSGD = {"num_users": 12, "sampler": FixedSizeSampler(size=6), "local": dp_sgd()}
-
-
-@pytest.mark.parametrize("preset", [insdp_fedsgd, dopamine])
-@pytest.mark.parametrize("missing", [None, torch.full_like(START, math.inf)], ids=["dropped", "not finite"])
-def test_a_round_that_misses_the_noise_of_a_user_keeps_the_model_and_is_paid_for(
-    preset: Any, missing: Any
-) -> None:
-    algorithm = preset(**FEDSGD)
-    state = algorithm.init(START)
-    first = int(plan_round(algorithm, state, FEDERATION, None, 1).cohort[0])
-    ones = torch.ones_like(START)
-    after, log, plan = one_round(
-        algorithm, state, FEDERATION, lambda user: missing if user == first else ones
-    )
-    assert torch.equal(after.parameters, START)
-    assert log.kept == "the noise of 1 users is missing from the sum, and the guarantee counts on it"
-    assert after.ledger.spending == ((plan.event, 1),)
-    moved, log, _ = one_round(algorithm, state, FEDERATION, lambda user: ones)
-    assert torch.allclose(moved.parameters, START + 1)
-    assert log.kept == ""
-
-
-def test_who_relies_on_its_own_noise_does_not_wait_for_others() -> None:
-    state, log = finished(ldp(), lambda job: Row(job.user, None if job.user else torch.ones_like(START)))
-    assert torch.allclose(state.parameters, START + 1 / 12)
-    assert log.kept == ""
-    assert state.users is not None
-    assert state.users.histories == ((1,),)
 
 
 class Stopped(Exception):
@@ -331,7 +137,7 @@ def test_one_user_over_the_budget_ends_the_training_for_all() -> None:
 
 
 def test_a_budget_that_no_round_fits_in_is_refused() -> None:
-    for algorithm in (insdp(), ldp(), insdp_fedsgd(**FEDSGD)):  # type: ignore[arg-type]
+    for algorithm in (insdp(), ldp(), insdp_fedsgd(**FEDSGD)):
         with pytest.raises(InvalidValue, match="at least what one round costs"):
             fedward.train(
                 algorithm,
@@ -344,7 +150,7 @@ def test_a_budget_that_no_round_fits_in_is_refused() -> None:
 
 
 def test_a_budget_for_the_noise_of_a_cohort_is_about_the_cohort() -> None:
-    algorithm = insdp_fedsgd(**FEDSGD)  # type: ignore[arg-type]
+    algorithm = insdp_fedsgd(**FEDSGD)
     limit = algorithm.guarantee(12, 2, 1e-5, "rdp").epsilon
     budget = Budget(epsilon=limit, delta=1e-5, accountant="rdp")
     assert len(list(fedward.train(algorithm, MODEL, FEDERATION, rounds=5, seed=1, budget=budget))) == 2
@@ -384,45 +190,4 @@ def test_users_with_ledgers_need_a_number() -> None:
     with pytest.raises(InvalidValue, match="number of users must be given"):
         insdp().init(START)
     assert tiny_algorithm().init(START).users is None
-    assert insdp_fedsgd(**FEDSGD).init(START).users is None  # type: ignore[arg-type]
-
-
-class Mixing(nn.Module):
-    """Takes the mean of a batch away from each of its examples."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(3, 2)
-
-    def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.layer(x - x.mean(dim=0, keepdim=True))
-        return out
-
-
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)), "layer 1 is BatchNorm1d"),
-        (Mixing(), "refused under differential privacy"),
-    ],
-    ids=["batch norm", "mean of the batch"],
-)
-def test_a_model_that_mixes_examples_is_refused_before_training(model: nn.Module, message: str) -> None:
-    with pytest.raises(InvalidValue, match=message):
-        fedward.train(insdp(), model, FEDERATION, rounds=1, seed=1)
-    with pytest.raises(InvalidValue, match=message):
-        fedward.train(insdp_fedsgd(**FEDSGD), model, FEDERATION, rounds=1, seed=1)  # type: ignore[arg-type]
-
-
-def test_a_whole_gradient_may_mix_its_own_users_examples_but_not_keep_statistics() -> None:
-    assert list(fedward.train(ldp(), Mixing(), FEDERATION, rounds=1, seed=1))
-    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
-    with pytest.raises(InvalidValue, match="BatchNorm1d"):
-        fedward.train(ldp(), model, FEDERATION, rounds=1, seed=1)
-
-
-def test_an_attacker_keeps_its_private_job_whatever_it_sends() -> None:
-    algorithm = insdp(sampler=EveryoneSampler())
-    adversary = Tamperer({3}, lambda user, update: update * 7)
-    plan = plan_round(algorithm, algorithm.init(START, 0, 12), FEDERATION, adversary, 1)
-    assert all(job.private and isinstance(job.trainer, PrivateTrainer) for job in plan.jobs)
+    assert insdp_fedsgd(**FEDSGD).init(START).users is None

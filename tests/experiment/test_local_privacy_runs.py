@@ -1,111 +1,36 @@
-"""Whole runs in which users protect themselves: results, files, kills, budgets."""
+"""Whole runs in which users protect themselves: what their results say, and what is refused."""
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import tomllib
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from rich.console import Console
 
+from experiment.killing import run_to_end
+from experiment.self_protected_runs import (
+    DP_SGD,
+    FEDSGD,
+    HISTOGRAM,
+    INSDP,
+    LDP,
+    ONE_STEP,
+    QUANTILE,
+    SKIP,
+    heading,
+    interrupted,
+    printed,
+    rounds_of_users,
+    setup_for,
+)
 from fedward.core.validate import InvalidValue
 from fedward.experiment import checkpoint, lines
-from fedward.experiment.config import from_content
-from fedward.experiment.runner import Setup, prepare, run
 from fedward.experiment.store import RunDirectory, open_run
-from fedward.privacy import ledger_file, user_ledgers_file
+from fedward.privacy import ledger_file
 from fedward.report import terminal
-
-DP_SGD: dict[str, Any] = {
-    "name": "dp_sgd",
-    "learning_rate": 0.2,
-    "probability": 0.1,
-    "expected_batch": 15.0,
-    "steps": 2,
-    "noise_multiplier": 1.0,
-    "clip_bound": 1.0,
-}
-INSDP: dict[str, Any] = {
-    "preset": "insdp_fedavg",
-    "sampler": {"name": "poisson", "rate": 0.5},
-    "local": DP_SGD,
-}
-ONE_STEP: dict[str, Any] = DP_SGD | {"steps": 1}
-FEDSGD: dict[str, Any] = {
-    "preset": "insdp_fedsgd",
-    "sampler": {"name": "fixed_size", "size": 6},
-    "local": ONE_STEP,
-}
-LDP: dict[str, Any] = {
-    "preset": "ldp_fedsgd",
-    "sampler": {"name": "poisson", "rate": 0.5},
-    "noise_multiplier": 2.0,
-}
-QUANTILE: dict[str, Any] = {"name": "quantile", "initial": 0.05, "quantile": 0.5, "bit_noise": 3.0}
-HISTOGRAM: dict[str, Any] = {
-    "name": "histogram_median",
-    "initial": 0.05,
-    "least": 0.001,
-    "most": 10.0,
-    "bins": 8,
-    "look_noise": 2.0,
-    "every": 2,
-    "most_looks": 1,
-}
-SKIP: dict[str, Any] = {
-    "who": {"name": "random", "count": 2},
-    "model": [{"name": "skip_local_privacy", "factor": 3.0}],
-}
-
-
-def setup_for(algorithm: dict[str, Any] = INSDP, **changes: Any) -> Setup:
-    content: dict[str, Any] = {
-        "seed": 1,
-        "rounds": 3,
-        "data": {"name": "digits", "users": 10},
-        "model": {"name": "logistic_regression"},
-        "algorithm": algorithm,
-        "privacy": {"delta": 1e-4, "accountant": "rdp"},
-    }
-    return prepare(from_content(json.loads(json.dumps(content | changes))))
-
-
-def run_to_end(setup: Setup, path: Path) -> dict[str, Any]:
-    with open_run(path) as directory:
-        for _ in run(setup, directory):
-            pass
-        result = directory.result()
-    assert result is not None
-    return result
-
-
-def interrupted(setup: Setup, path: Path, rounds: int) -> None:
-    with open_run(path) as directory:
-        going = run(setup, directory)
-        for _ in range(rounds):
-            next(going)
-
-
-def printed(setup: Setup, path: Path) -> str:
-    with Path(os.devnull).open("w") as nowhere, open_run(path) as directory:
-        console = Console(width=300, record=True, file=nowhere)
-        result = directory.result()
-        assert result is not None
-        terminal.result(console, setup, directory.ledger(), result, directory.metrics())
-        return console.export_text()
-
-
-def rounds_of_users(path: Path) -> list[int]:
-    ledgers = RunDirectory(path).user_ledgers()
-    assert ledgers is not None
-    return [ledgers.ledger(user).rounds for user in range(ledgers.num_users)]
 
 
 def test_the_result_shows_the_largest_epsilon_and_the_distribution(tmp_path: Path) -> None:
@@ -248,10 +173,15 @@ def test_attackers_who_skip_their_noise_void_the_noise_of_a_cohort(tmp_path: Pat
 def test_attackers_who_skip_their_noise_leave_the_others_theirs_and_the_result_says_so(
     tmp_path: Path,
 ) -> None:
-    result = run_to_end(setup_for(attack=SKIP), tmp_path)
+    setup = setup_for(attack=SKIP)
+    result = run_to_end(setup, tmp_path)
     assert result["guarantee"]["epsilon"] > 0
     assert any("skip their own clipping and noise" in note for note in result["notes"])
     assert result["norms"]["malicious"] is not None
+    shown = printed(setup, tmp_path)
+    # Nobody clips here: what is measured is what was sent, noise included.
+    assert f"mean norm of updates as they were sent: honest {result['norms']['honest']:.4g}" in shown
+    assert "before clipping" not in shown
 
 
 def test_skipping_where_the_server_protects_is_refused_before_any_work() -> None:
@@ -277,6 +207,34 @@ def test_a_budget_ends_the_run_before_any_user_overspends(tmp_path: Path) -> Non
     ledgers = RunDirectory(tmp_path).user_ledgers()
     assert ledgers is not None
     assert ledgers.reserved is None
+    shown = printed(setup, tmp_path)
+    assert f"stopped by each user's budget after {result['rounds']} of 20 rounds" in shown
+
+
+def test_where_a_budget_is_set_it_is_said_whose_it_is() -> None:
+    budget = {"delta": 1e-4, "accountant": "rdp", "budget": 50.0}
+    own = "budget of each user's own ε = 50 at δ = 0.0001: training ends before the first overspends"
+    looks = "; the server's looks at norms are not in it"
+    fixed, looking = LDP | {"clip_bound": 0.05}, LDP | {"policy": QUANTILE}
+    for algorithm, line in ((INSDP, own), (fixed, own), (looking, own + looks)):
+        assert line in heading(setup_for(algorithm, privacy=budget)).splitlines()
+    assert "budget ε = 50 at δ = 0.0001" in heading(setup_for(FEDSGD, privacy=budget)).splitlines()
+    assert "budget" not in heading(setup_for())
+
+
+def test_a_budget_is_not_about_what_the_servers_looks_cost(tmp_path: Path) -> None:
+    """As the heading says: the looks alone may cost more than any user's own noise."""
+    policy = QUANTILE | {"bit_noise": 0.3}
+    budget = setup_for(LDP | {"policy": policy}).guarantee(3).epsilon
+    setup = setup_for(
+        LDP | {"policy": policy}, privacy={"delta": 1e-4, "accountant": "rdp", "budget": budget}
+    )
+    result = run_to_end(setup, tmp_path)
+    assert not result["stopped_by_budget"]
+    looks = setup.looks(3)
+    assert looks is not None
+    assert looks.epsilon > budget >= result["guarantee"]["epsilon"]
+    assert str(looks) in printed(setup, tmp_path)
 
 
 def test_system_entropy_leaves_no_telemetry_and_other_models(tmp_path: Path) -> None:
@@ -290,188 +248,6 @@ def test_system_entropy_leaves_no_telemetry_and_other_models(tmp_path: Path) -> 
         state = checkpoint.from_bytes((tmp_path / name / "checkpoint.pt").read_bytes(), "")
         ends.append(state.parameters)
     assert not ends[0].equal(ends[1])
-
-
-SHORT: dict[str, Any] = {
-    "rounds": 2,
-    "data": {"name": "digits", "users": 4},
-    "evaluation": {"every": 2},
-}
-QUICK: dict[str, Any] = ONE_STEP | {"probability": 0.01}
-
-
-class Killed(BaseException):
-    """Stands for SIGKILL: nothing in the product may catch it."""
-
-
-def kill_at(monkeypatch: pytest.MonkeyPatch, operation: int) -> None:
-    """Ends the process, so to speak, at the given file operation: before it, or halfway through a write."""
-    done: list[str] = []
-
-    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any) -> Any:
-            if len(done) == operation:
-                raise Killed
-            done.append("")
-            return real(*arguments)
-
-        return call
-
-    def half_append(path: Path, record: dict[str, Any]) -> None:
-        if len(done) == operation:
-            with path.open("a") as file:
-                file.write(json.dumps(record)[:7])
-            raise Killed
-        done.append("")
-        real_append(path, record)
-
-    real_append = lines.append
-    monkeypatch.setattr(os, "replace", counted(os.replace))
-    monkeypatch.setattr(os, "fsync", counted(os.fsync))
-    monkeypatch.setattr(lines, "append", half_append)
-
-
-def contents(path: Path) -> dict[str, Any]:
-    """All that must not depend on how often a run was interrupted."""
-    state = checkpoint.from_bytes((path / "checkpoint.pt").read_bytes(), "checkpoint")
-    texts = ("users.json", "ledger.json", "rounds.jsonl", "telemetry.jsonl", "result.json")
-    return {
-        "parameters": state.parameters.tolist(),
-        "policy": state.policy,
-        "users of the state": None if state.users is None else user_ledgers_file.dumps(state.users),
-        **{name: (path / name).read_text() if (path / name).exists() else None for name in texts},
-    }
-
-
-def killed_and_resumed_everywhere(setup: Setup, path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """Runs that were killed at each file operation in turn, and resumed."""
-    found: list[Path] = []
-    while True:
-        place = path / f"killed-at-{len(found)}"
-        with monkeypatch.context() as patch:
-            kill_at(patch, len(found))
-            try:
-                run_to_end(setup, place)
-                return found
-            except Killed:
-                pass
-        run_to_end(setup, place)
-        found.append(place)
-
-
-@pytest.mark.parametrize(
-    "algorithm",
-    [
-        INSDP | {"local": QUICK},
-        LDP | {"policy": HISTOGRAM},
-        FEDSGD | {"local": QUICK, "sampler": {"name": "fixed_size", "size": 2}},
-    ],
-    ids=["insdp_fedavg", "ldp_fedsgd", "insdp_fedsgd"],
-)
-def test_a_run_killed_at_any_file_operation_ends_bit_identical(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algorithm: dict[str, Any]
-) -> None:
-    setup = setup_for(algorithm, **SHORT)
-    run_to_end(setup, tmp_path / "whole")
-    whole = contents(tmp_path / "whole")
-    found = killed_and_resumed_everywhere(setup, tmp_path, monkeypatch)
-    assert len(found) > 20
-    for place in found:
-        assert contents(place) == whole, place.name
-
-
-def test_with_system_entropy_lost_rounds_are_charged_to_whoever_was_in_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Everybody is in every cohort: two rounds, and a third charge wherever a reserved one was lost."""
-    algorithm = INSDP | {
-        "sampler": {"name": "everyone"},
-        "local": QUICK | {"noise_source": "system"},
-    }
-    setup = setup_for(algorithm, **SHORT)
-    charges: list[int] = []
-    for place in killed_and_resumed_everywhere(setup, tmp_path, monkeypatch):
-        rounds = set(rounds_of_users(place))
-        assert len(rounds) == 1
-        charges += rounds
-        state = checkpoint.from_bytes((place / "checkpoint.pt").read_bytes(), "")
-        assert state.ledger.rounds == 2
-        # What is on disk and what the last state holds are the same.
-        assert state.users is not None
-        assert user_ledgers_file.dumps(state.users) == (place / "users.json").read_text()
-    assert set(charges) == {2, 3}
-
-
-def test_what_is_reserved_counts_as_spent_while_a_run_is_under_way(tmp_path: Path) -> None:
-    setup = setup_for(INSDP | {"sampler": {"name": "everyone"}})
-    interrupted(setup, tmp_path, 2)
-    # The generator stands after round 1: nothing of the next one was reserved yet.
-    assert rounds_of_users(tmp_path) == [2] * 10
-    ledgers = RunDirectory(tmp_path).user_ledgers()
-    assert ledgers is not None
-    assert ledgers.reserved is not None
-    assert ledgers.reserved.round == 1
-
-
-def test_a_damaged_or_lost_or_foreign_file_of_users_ends_the_run(tmp_path: Path) -> None:
-    setup = setup_for()
-    interrupted(setup, tmp_path, 2)
-    file = tmp_path / "users.json"
-    text = file.read_text()
-    for damaged, message in (
-        (text[:-20], "cannot be used"),
-        (text.replace('"users": 10', '"users": 11'), "cannot be used"),
-        ("", "cannot be used"),
-    ):
-        file.write_text(damaged)
-        with pytest.raises(InvalidValue, match=message):
-            run_to_end(setup, tmp_path)
-    file.write_bytes(b"\xff\xfe")
-    with pytest.raises(InvalidValue, match="cannot be used"):
-        run_to_end(setup, tmp_path)
-    file.unlink()
-    with pytest.raises(InvalidValue, match=r"holds no users\.json: what users have spent is not known"):
-        run_to_end(setup, tmp_path)
-    other = setup_for(data={"name": "digits", "users": 12})
-    interrupted(other, tmp_path / "other", 1)
-    file.write_text((tmp_path / "other" / "users.json").read_text())
-    with pytest.raises(InvalidValue, match="must hold ledgers of 10 users, got 12"):
-        run_to_end(setup, tmp_path)
-    file.write_text(text)
-    assert run_to_end(setup, tmp_path)["rounds"] == 3
-
-
-def test_ledgers_of_users_without_a_run_are_not_gone_on_with(tmp_path: Path) -> None:
-    setup = setup_for()
-    interrupted(setup, tmp_path / "run", 1)
-    (tmp_path / "left").mkdir()
-    (tmp_path / "left" / "users.json").write_text((tmp_path / "run" / "users.json").read_text())
-    with pytest.raises(InvalidValue, match=r"holds users\.json but no run\.json"):
-        run_to_end(setup, tmp_path / "left")
-
-
-def test_what_a_kill_left_of_a_file_of_users_is_cleared_away(tmp_path: Path) -> None:
-    setup = setup_for()
-    interrupted(setup, tmp_path, 1)
-    (tmp_path / ".users.json.x7f_k2").write_text("half")
-    run_to_end(setup, tmp_path)
-    assert [file.name for file in tmp_path.glob(".*")] == [".lock"]
-
-
-def test_every_file_is_json_that_any_reader_takes(tmp_path: Path) -> None:
-    run_to_end(setup_for(), tmp_path)
-    for name in ("users.json", "result.json", "ledger.json", "run.json"):
-        json.loads((tmp_path / name).read_text(), parse_constant=lambda constant: pytest.fail(constant))
-
-
-def test_the_ledgers_come_back_from_a_checkpoint(tmp_path: Path) -> None:
-    run_to_end(setup_for(), tmp_path)
-    state = checkpoint.from_bytes((tmp_path / "checkpoint.pt").read_bytes(), "")
-    ledgers = RunDirectory(tmp_path).user_ledgers()
-    assert state.users is not None
-    assert ledgers is not None
-    assert np.array_equal(state.users.history_of, ledgers.history_of)
-    assert state.users.histories == ledgers.histories
 
 
 @pytest.mark.parametrize(
@@ -497,40 +273,3 @@ def test_the_ledgers_come_back_from_a_checkpoint(tmp_path: Path) -> None:
 def test_a_file_that_cannot_work_is_refused_in_words(algorithm: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidValue, match=message):
         setup_for(algorithm)
-
-
-PAGE = (Path(__file__).parents[2] / "docs" / "local-privacy.md").read_text(encoding="utf8")
-EXAMPLE = Path(__file__).parents[2] / "examples" / "insdp_digits.toml"
-
-
-@pytest.mark.parametrize("block", re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL))
-def test_every_table_on_the_page_can_be_run(block: str, tmp_path: Path) -> None:
-    given = tomllib.loads(block)
-    content = tomllib.loads(EXAMPLE.read_text(encoding="utf8")) | {
-        "rounds": 1,
-        "privacy": {"accountant": "rdp"},
-    }
-    if "policy" in given:
-        given = {"algorithm": LDP | given}
-    assert run_to_end(prepare(from_content(content | given)), tmp_path)["rounds"] == 1
-
-
-def test_the_python_on_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
-    exec(compile(block, "docs/local-privacy.md", "exec"), {})
-    shown = capsys.readouterr().out.splitlines()
-    assert [line.startswith("ε of a user: median") for line in shown] == [True, True, False]
-    assert "example level, add/remove, DP-SGD at the user" in shown[-1]
-
-
-def test_the_page_names_every_preset_in_which_users_protect_themselves() -> None:
-    for name in ("insdp_fedavg", "insdp_fedsgd", "dopamine", "local_dp", "ldp_fedsgd"):
-        assert f"`{name}`" in PAGE
-
-
-def test_the_example_learns(tmp_path: Path) -> None:
-    content = tomllib.loads(EXAMPLE.read_text(encoding="utf8")) | {"rounds": 12}
-    content["privacy"] |= {"accountant": "rdp"}
-    result = run_to_end(prepare(from_content(content)), tmp_path)
-    assert result["accuracy"] > 0.6
-    assert len(result["users"]["histogram"]) > 1

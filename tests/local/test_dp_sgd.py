@@ -250,6 +250,7 @@ def test_it_declares_what_it_does_to_privacy() -> None:
     assert isinstance(trainer, PrivateTrainer)
     assert (trainer.unit, trainer.adjacency) == ("example", "add/remove")
     assert trainer.mechanism == "DP-SGD at the user, batches p = 0.3, 26 steps a round"
+    assert tiny_dp_sgd().mechanism == "DP-SGD at the user, batches p = 0.3, 1 step a round"
     step = PoissonSampledDpEvent(0.3, GaussianDpEvent(1.5))
     assert trainer.local_event(0) == trainer.local_event(9) == SelfComposedDpEvent(step, 26)
     # Clipping by layers changes nothing: the bounds add up to C.

@@ -69,6 +69,31 @@ def test_steps_go_on_into_the_next_epoch(n: int, batch: int, steps: int) -> None
     assert next(by_steps, None) is None
 
 
+@given(n=st.integers(1, 40), batch=st.integers(1, 50), steps=st.integers(1, 30))
+def test_the_steps_are_counted_and_named_alike_everywhere(n: int, batch: int, steps: int) -> None:
+    for trainer in (
+        SGD(learning_rate=1.0, batch_size=batch, steps=steps),
+        SGD(learning_rate=1.0, batch_size=batch, epochs=1 + steps % 3),
+    ):
+        tensors = list(trainer.batches(n, np.random.default_rng(0)))
+        arrays = list(trainer.indices(n, np.random.default_rng(0)))
+        assert len(tensors) == len(arrays) == trainer.num_steps(n)
+        assert all(a.tolist() == b.tolist() for a, b in zip(tensors, arrays, strict=True))
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_a_step_has_momentum_and_weight_decay(momentum: float) -> None:
+    trainer = tiny_sgd(momentum=momentum, weight_decay=0.1)
+    weights, gradient = torch.tensor([1.0, -2.0]), torch.tensor([0.5, 0.25])
+    velocity = torch.tensor([0.1, 0.2]) if momentum else None
+    expected_velocity = momentum * torch.tensor([0.1, 0.2]) + gradient + 0.1 * weights
+    expected = weights - trainer.learning_rate * expected_velocity
+    trainer.advance(weights, gradient, velocity)
+    torch.testing.assert_close(weights, expected)
+    if velocity is not None:
+        torch.testing.assert_close(velocity, expected_velocity)
+
+
 def test_shuffling_follows_the_given_stream() -> None:
     assert torch.equal(trained(tiny_sgd(), 1), trained(tiny_sgd(), 1))
     assert not torch.equal(trained(tiny_sgd(), 1), trained(tiny_sgd(), 2))

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -206,12 +205,10 @@ def test_the_distribution_in_words_names_median_and_maximum() -> None:
 def test_the_ledgers_of_a_hundred_thousand_users_stay_small() -> None:
     users, rng = 100_000, np.random.default_rng(0)
     ledgers, drawn = new(users), np.zeros(100_000, dtype=np.int64)
-    start = time.process_time()
     for t in range(200):
         cohort = np.flatnonzero(rng.random(users) < 0.01)
         drawn[cohort] += 1
         ledgers = ledgers.reserve(t, cohort, GAUSSIAN).settle(t)
-    spent = time.process_time() - start
     assert [h for (h,) in np.array(ledgers.histories)[ledgers.history_of][:1000].tolist()] == drawn[
         :1000
     ].tolist()
@@ -223,4 +220,3 @@ def test_the_ledgers_of_a_hundred_thousand_users_stay_small() -> None:
     found = ledgers.guarantees(1e-6, "rdp")
     assert found.users.sum() == users
     assert found.worst.rounds == drawn.max()
-    assert spent < 20  # some ten milliseconds a round

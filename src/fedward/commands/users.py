@@ -5,36 +5,45 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from fedward.commands.output import AsJson
+from fedward.core.strict_json import parse
 from fedward.core.validate import InvalidValue, one_of, open_unit
 from fedward.experiment.store import RunDirectory
 from fedward.privacy import ACCOUNTANTS
-from fedward.privacy.user_ledgers import Guarantees
+from fedward.privacy.user_guarantees import Guarantees
 
 Run = Annotated[Path, typer.Argument(help="The run directory.")]
 User = Annotated[int | None, typer.Option("--user", help="Only this user, by its number in the data.")]
-Delta = Annotated[float, typer.Option("--delta", help="δ.")]
-Accountant = Annotated[str, typer.Option("--accountant", help="moments (the papers'), rdp or pld.")]
+Delta = Annotated[float | None, typer.Option("--delta", help="δ; that of the run if not given.")]
+Accountant = Annotated[
+    str | None,
+    typer.Option("--accountant", help="moments (the papers'), rdp or pld; that of the run if not given."),
+]
 _ROWS = 12
 
 
 def users(
-    run: Run, delta: Delta, user: User = None, accountant: Accountant = "pld", as_json: AsJson = False
+    run: Run,
+    user: User = None,
+    delta: Delta = None,
+    accountant: Accountant = None,
+    as_json: AsJson = False,
 ) -> None:
     """What each user of a run has spent on its own device."""
-    open_unit("delta", delta)
-    one_of("accountant", accountant, ACCOUNTANTS)
     if not (run / "run.json").is_file():
         raise InvalidValue(f"{run} must be the directory of a run, got one without run.json")
     ledgers = RunDirectory(run).user_ledgers()
     if ledgers is None:
         raise InvalidValue(f"{run} holds no users.json: no user there relies on its own noise alone")
+    delta = open_unit("delta", _of_the_run(run, "delta") if delta is None else delta)
+    accountant = _of_the_run(run, "accountant") if accountant is None else accountant
+    one_of("accountant", accountant, ACCOUNTANTS)
     if user is not None:
         guarantee = ledgers.guarantee(user, delta, accountant)
         print(json.dumps(guarantee.to_json()) if as_json else str(guarantee))
@@ -47,6 +56,18 @@ def users(
     console.print(_table(found))
     console.print(str(found), highlight=False, soft_wrap=True)
     console.print(f"the released models: {found.worst}", highlight=False, soft_wrap=True)
+
+
+def _of_the_run(run: Path, name: str) -> Any:
+    """What the run itself is accounted with, so that both say the same."""
+    file = run / "run.json"
+    try:
+        content = parse(file.read_text(encoding="utf8"), str(file))
+    except UnicodeDecodeError as error:
+        raise InvalidValue(f"{file} cannot be read as text: {error}") from error
+    if not isinstance(content, dict) or name not in content:
+        raise InvalidValue(f"{file} does not say which {name} the run has: give --{name}")
+    return content[name]
 
 
 def _table(found: Guarantees) -> Table:

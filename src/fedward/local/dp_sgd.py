@@ -101,7 +101,8 @@ class DPSGD:
 
     @property
     def mechanism(self) -> str:
-        return f"DP-SGD at the user, batches p = {self.probability:g}, {self.steps} steps a round"
+        steps = "1 step" if self.steps == 1 else f"{self.steps} steps"
+        return f"DP-SGD at the user, batches p = {self.probability:g}, {steps} a round"
 
     @property
     def unit(self) -> Unit:
@@ -147,7 +148,7 @@ class DPSGD:
                 x, y = examples.batch(index)
                 total += clipped_sum(model, x, y, bounds, layers)
             noise = gaussian(len(weights), self.noise_multiplier * self.clip_bound, self.noise_source, rng)
-            gradient = ((total + noise) / self.expected_batch).to(weights.dtype)
+            gradient = ((total + noise.to(total.device)) / self.expected_batch).to(weights.dtype)
             if self.weight_decay:
                 gradient.add_(weights, alpha=self.weight_decay)
             step = velocity.mul_(self.momentum).add_(gradient) if self.momentum else gradient
@@ -176,7 +177,7 @@ def _together(examples: Examples, batch: Tensor) -> Iterator[Tensor]:
     """
     parts = [batch]
     if isinstance(examples.x, Ragged):
-        lengths = examples.x.offsets.diff()[batch]
+        lengths = examples.x.offsets.diff().cpu()[batch]
         parts = [batch[lengths == length] for length in sorted(set(lengths.tolist()))]
     for part in parts:
         if len(part):

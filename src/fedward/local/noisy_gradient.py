@@ -103,5 +103,6 @@ class NoisyGradient:
         norm = l2_norm(gradient)
         clipped = clip_to(gradient, norm, self.clip_bound)
         noise = gaussian(len(gradient), self.noise_multiplier * self.clip_bound, self.noise_source, rng)
-        model.weights.sub_((clipped + noise).to(gradient.dtype), alpha=self.learning_rate)
+        noisy = (clipped + noise.to(clipped.device)).to(gradient.dtype)
+        model.weights.sub_(noisy, alpha=self.learning_rate)
         return norm

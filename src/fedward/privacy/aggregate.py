@@ -11,6 +11,8 @@ from dp_accounting import DpEvent, GaussianDpEvent, PoissonSampledDpEvent, SelfC
 
 from fedward.core.validate import InvalidValue, positive, rate
 
+_ONE_STEP = "the noise of a whole cohort adds up where each user takes one local step a round"
+
 
 def aggregate_event(local: DpEvent, cohort: float, user_rate: float = 1.0) -> DpEvent:
     """What a round costs one example, when only the sum over the cohort is seen.
@@ -33,13 +35,15 @@ def aggregate_event(local: DpEvent, cohort: float, user_rate: float = 1.0) -> Dp
     """
     positive("cohort", cohort)
     rate("user rate", user_rate)
-    if isinstance(local, SelfComposedDpEvent) and local.count == 1:
+    if isinstance(local, SelfComposedDpEvent):
+        if local.count > 1:
+            raise InvalidValue(f"{_ONE_STEP}, got {local.count}")
         local = local.event
     batch = 1.0
     if isinstance(local, PoissonSampledDpEvent):
         batch, local = local.sampling_probability, local.event
     if not isinstance(local, GaussianDpEvent):
-        raise InvalidValue(f"the noise of a cohort adds up for one local step a round, got {local}")
+        raise InvalidValue(f"{_ONE_STEP} with Gaussian noise, got {local}")
     gaussian = GaussianDpEvent(local.noise_multiplier * math.sqrt(cohort))
     probability = batch * user_rate
     return gaussian if probability == 1 else PoissonSampledDpEvent(probability, gaussian)

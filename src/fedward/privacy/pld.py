@@ -55,7 +55,7 @@ def pld(spending: Spending, delta: float, adjacency: Adjacency) -> float:
     # The relation is add/remove for plain Gaussians under every adjacency: any other would double the
     # sensitivity that their multiplier is already relative to.
     accountant = PLDAccountant()
-    for event, count in parts:
+    for event, count in _folded(parts):
         accountant.compose(event, count)
     epsilon = float(accountant.get_epsilon(delta))
     if epsilon == math.inf:
@@ -63,6 +63,19 @@ def pld(spending: Spending, delta: float, adjacency: Adjacency) -> float:
             f"delta must be larger for pld, whose grid leaves out the last tails, got {delta:g}; use rdp"
         )
     return epsilon
+
+
+def _folded(parts: Mechanisms) -> Mechanisms:
+    """The same with one Gaussian for all plain ones: exact, and without a convolution.
+
+    z = (Σ_i n_i z_i^-2)^-1/2
+    """
+    gaussians = [(event, count) for event, count in parts if isinstance(event, GaussianDpEvent)]
+    others = [(event, count) for event, count in parts if not isinstance(event, GaussianDpEvent)]
+    if sum(count for _, count in gaussians) < 2:
+        return parts
+    z = math.fsum(count * event.noise_multiplier**-2 for event, count in gaussians) ** -0.5
+    return (*others, (GaussianDpEvent(z), 1))
 
 
 def _require_a_grid(parts: Mechanisms, delta: float, adjacency: Adjacency) -> None:

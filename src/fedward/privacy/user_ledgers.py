@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from dp_accounting import DpEvent
@@ -16,6 +13,7 @@ from fedward.core.validate import InvalidValue, one_of, whole
 from fedward.privacy.events import ADJACENCIES, Adjacency, checked
 from fedward.privacy.guarantee import UNITS, Guarantee, Unit, text
 from fedward.privacy.ledger import Ledger
+from fedward.privacy.user_guarantees import Guarantees
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -223,52 +221,4 @@ class UserLedgers:
             histories=tuple(used),
             history_of=renumbered[history_of],
             reserved=None,
-        )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Guarantees:
-    """Guarantees that differ by user: each one there is, and how many users have it."""
-
-    each: tuple[Guarantee, ...]
-    users: NDArray[np.int64]
-
-    @property
-    def worst(self) -> Guarantee:
-        """The largest: what is guaranteed about the released models to whomever (theorem 4 of paper 002)."""
-        return max(self.each, key=lambda guarantee: (not guarantee.private, guarantee.epsilon))
-
-    @property
-    def median(self) -> float:
-        """The ε that half of the users do not exceed."""
-        order = sorted(zip((g.epsilon for g in self.each), self.users.tolist(), strict=True))
-        passed = 0
-        for epsilon, users in order:
-            passed += users
-            if 2 * passed >= self.users.sum():
-                return epsilon
-        raise AssertionError("there is at least one user")
-
-    def histogram(self) -> Iterator[tuple[float, int]]:
-        """Each ε with the number of users that have it, ascending."""
-        return iter(sorted(zip((g.epsilon for g in self.each), self.users.tolist(), strict=True)))
-
-    def to_json(self) -> dict[str, Any]:
-        """The distribution as plain values; no ε is null."""
-        histogram = [[epsilon if math.isfinite(epsilon) else None, n] for epsilon, n in self.histogram()]
-        median = self.median
-        return {
-            "median": median if math.isfinite(median) else None,
-            "largest": self.worst.epsilon if self.worst.private else None,
-            "histogram": histogram,
-        }
-
-    def __str__(self) -> str:
-        """The distribution in one line."""
-        worst = self.worst
-        if not worst.private:
-            return str(worst)
-        return (
-            f"ε of a user: median {self.median:.4f}, largest {worst.epsilon:.4f} "
-            f"({len(self.each)} different, {int(self.users.sum()):,} users)"
         )

@@ -40,9 +40,21 @@ def heading(console: Console, setup: Setup, directory: Path) -> None:
         f"{len(federation.examples):,} training and {test:,} test examples\n"
         f"{experiment.model.part}, {ParameterSpec.of(setup.model).size:,} parameters; "
         f"{experiment.rounds} rounds, {setup.algorithm.sampler}, seed {experiment.seed}\n"
-        f"{_attack_in_words(setup)}run directory {directory}",
+        f"{_budget_in_words(setup)}{_attack_in_words(setup)}run directory {directory}",
         highlight=False,
     )
+
+
+def _budget_in_words(setup: Setup) -> str:
+    """What may be spent, and by whom; nothing if there is no limit."""
+    budget = setup.experiment.make_budget(setup.algorithm, setup.federation)
+    if budget is None:
+        return ""
+    limit = f"ε = {budget.epsilon:g} at δ = {budget.delta:g}"
+    if setup.algorithm.accounting != "users":
+        return f"budget {limit}\n"
+    apart = "; the server's looks at norms are not in it" if setup.algorithm.policy.looks(0) else ""
+    return f"budget of each user's own {limit}: training ends before the first overspends{apart}\n"
 
 
 def _attack_in_words(setup: Setup) -> str:
@@ -118,10 +130,11 @@ def result(
             "if nobody attacks, the learning rate may be too high",
             style="yellow",
         )
-    for line in _attack_lines(result):
+    for line in _attack_lines(setup, result):
         console.print(line, highlight=False, soft_wrap=True)
     if result["stopped_by_budget"]:
-        console.print(f"stopped by the budget after {result['rounds']} of {setup.experiment.rounds} rounds")
+        whose = "each user's budget" if setup.algorithm.accounting == "users" else "the budget"
+        console.print(f"stopped by {whose} after {result['rounds']} of {setup.experiment.rounds} rounds")
     console.print(result["statement"], highlight=False, soft_wrap=True)
     details = [result.get(key) for key in ("each_user", "looks", "papers_claim_statement")]
     for line in [*result.get("shares", []), *filter(None, details)]:
@@ -132,7 +145,7 @@ def _number(value: float | None) -> str:
     return "not finite" if value is None else f"{value:.4f}"
 
 
-def _attack_lines(result: dict[str, Any]) -> Iterator[str]:
+def _attack_lines(setup: Setup, result: dict[str, Any]) -> Iterator[str]:
     for name, attack in result.get("attacks", {}).items():
         yield (
             f"{name}: success {attack['success']:.2%}, cost {_number(attack['cost'])}, on "
@@ -145,8 +158,10 @@ def _attack_lines(result: dict[str, Any]) -> Iterator[str]:
     norms = result.get("norms", {})
     if norms.get("malicious") is not None:
         honest = "none" if norms["honest"] is None else f"{norms['honest']:.4g}"
+        # Where users protect themselves nobody clips what they send, and honest norms are mostly noise.
+        when = "before clipping" if setup.algorithm.server_clips else "as they were sent"
         yield (
-            f"mean norm of updates before clipping: honest {honest}, malicious {norms['malicious']:.4g} "
+            f"mean norm of updates {when}: honest {honest}, malicious {norms['malicious']:.4g} "
             "(telemetry, not covered by any ε)"
         )
     kept = result.get("kept_rounds", [])

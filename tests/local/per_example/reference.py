@@ -56,9 +56,13 @@ def reference(module: nn.Module, x: Tensor, y: Tensor, bounds: Bounds) -> Tensor
 
 def assert_equals_one_by_one(module: nn.Module, x: Tensor, y: Tensor, *, by_rules: bool = True) -> None:
     """Compares ``clipped_sum`` with the reference for bounds that clip all, some and none of the examples."""
-    norms = single_gradients(module, x, y).norm(dim=1)
     groups = len(ParameterSpec.of(module).layer_sizes())
     model = FlatModule(copy.deepcopy(module))
+    if len(x) == 0:
+        for bounds in {(0.5,), (0.5,) * groups}:
+            assert torch.equal(clipped_sum(model, x, y, bounds), torch.zeros_like(model.weights))
+        return
+    norms = single_gradients(module, x, y).norm(dim=1)
     layers = examine(model, x)
     assert bool(layers) == by_rules
     if by_rules:
@@ -80,7 +84,7 @@ class Scored(nn.Module):
         super().__init__()
         self.layer = layer
         with torch.no_grad():
-            size = layer(like[:1]).flatten(1).shape[1]
+            size = layer(like.new_zeros(1, *like.shape[1:])).flatten(1).shape[1]
         self.head = nn.Linear(size, 3, dtype=torch.float32)
 
     def forward(self, x: Tensor) -> Tensor:

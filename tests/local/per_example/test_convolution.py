@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same' with even k
 @given(
     data=st.data(),
     dimensions=st.sampled_from([1, 1, 2, 2, 2, 3]),
-    size=st.integers(1, 5),
+    size=st.integers(0, 5),
     groups=st.integers(1, 3),
     bias=st.booleans(),
     mode=st.sampled_from(["zeros", "zeros", "reflect", "replicate", "circular"]),

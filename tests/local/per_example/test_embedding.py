@@ -21,7 +21,7 @@ def tokens(size: int, length: int, vocabulary: int, seed: int = 0) -> tuple[Tens
 
 @settings(max_examples=30)
 @given(
-    size=st.integers(1, 6),
+    size=st.integers(0, 6),
     length=st.integers(1, 9),
     vocabulary=st.integers(1, 6),
     width=st.integers(1, 5),

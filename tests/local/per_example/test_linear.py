@@ -10,7 +10,7 @@ from local.per_example.reference import assert_equals_one_by_one, batch, scored,
 
 @settings(max_examples=30)
 @given(
-    size=st.integers(1, 7),
+    size=st.integers(0, 7),
     positions=st.lists(st.integers(1, 6), max_size=3),
     into=st.integers(1, 40),
     out=st.integers(1, 40),

@@ -15,7 +15,7 @@ from local.per_example.reference import assert_equals_one_by_one, batch, scored
     shape=st.lists(st.integers(1, 4), min_size=1, max_size=3),
     last=st.integers(2, 6),
     normalised=st.integers(1, 4),
-    size=st.integers(1, 5),
+    size=st.integers(0, 5),
     bias=st.booleans(),
     seed=st.integers(0, 100),
 )
@@ -33,7 +33,7 @@ def test_layer_norm_over_any_last_dimensions(
     groups=st.integers(1, 3),
     per_group=st.integers(1, 3),
     spatial=st.lists(st.integers(2, 5), max_size=3),
-    size=st.integers(1, 5),
+    size=st.integers(0, 5),
     seed=st.integers(0, 100),
 )
 def test_group_norm_in_any_dimensions(

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
@@ -16,10 +18,10 @@ from local.per_example.reference import assert_equals_one_by_one, batch, referen
 class Recurrent(nn.Module):
     """A recurrent layer on sequences of vectors, read off at the last step."""
 
-    def __init__(self, kind: Any, **options: Any) -> None:
+    def __init__(self, kind: Any, into: int = 4, hidden: int = 3, **options: Any) -> None:
         super().__init__()
-        self.cells = kind(4, 3, **options)
-        self.head = nn.Linear(6 if options.get("bidirectional") else 3, 3)
+        self.cells = kind(into, hidden, **options)
+        self.head = nn.Linear(2 * hidden if options.get("bidirectional") else hidden, 3)
 
     def forward(self, x: Tensor) -> Tensor:
         first = self.cells.batch_first
@@ -28,21 +30,76 @@ class Recurrent(nn.Module):
         return scores
 
 
-@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"batch_first": True},
-        {"batch_first": False},
-        {"batch_first": True, "num_layers": 2},
-        {"batch_first": False, "bidirectional": True},
-        {"batch_first": True, "bias": False, "bidirectional": True, "num_layers": 2},
-    ],
+class Language(nn.Module):
+    """Words through a table, a recurrent layer and a linear one."""
+
+    def __init__(self, kind: Any, vocabulary: int, width: int, hidden: int, **options: Any) -> None:
+        super().__init__()
+        self.table = nn.Embedding(vocabulary, width)
+        self.rest = Recurrent(kind, width, hidden, **options)
+
+    def forward(self, x: Tensor) -> Tensor:
+        scores: Tensor = self.rest(self.table(x))
+        return scores
+
+
+# Batches of none and of one are drawn often.
+SIZES = st.sampled_from([0, 1, 1, 2, 3, 5])
+CELLS = st.sampled_from([nn.LSTM, nn.LSTM, nn.GRU, nn.RNN])
+OPTIONS = st.fixed_dictionaries(
+    {
+        "num_layers": st.integers(1, 3),
+        "bias": st.booleans(),
+        "batch_first": st.booleans(),
+        "bidirectional": st.booleans(),
+    }
 )
-@pytest.mark.parametrize("size", [1, 5])
-def test_recurrent_layers(kind: Any, options: dict[str, Any], size: int) -> None:
-    x, y = batch(size, 5, 4)
-    assert_equals_one_by_one(seeded(Recurrent, kind, **options), x, y, by_rules=False)
+
+
+@settings(max_examples=40)
+@given(
+    kind=CELLS,
+    options=OPTIONS,
+    size=SIZES,
+    length=st.integers(1, 7),
+    into=st.integers(1, 5),
+    hidden=st.integers(1, 6),
+    seed=st.integers(0, 100),
+)
+def test_recurrent_layers_of_any_shape(
+    kind: Any, options: dict[str, Any], size: int, length: int, into: int, hidden: int, seed: int
+) -> None:
+    x, y = batch(size, length, into, seed=seed)
+    module = seeded(Recurrent, kind, into, hidden, seed=seed, **options)
+    assert_equals_one_by_one(module, x, y, by_rules=False)
+
+
+@settings(max_examples=40)
+@given(
+    kind=CELLS,
+    options=OPTIONS,
+    size=SIZES,
+    length=st.integers(1, 7),
+    vocabulary=st.integers(1, 6),
+    width=st.integers(1, 5),
+    hidden=st.integers(1, 6),
+    seed=st.integers(0, 100),
+)
+def test_words_through_a_table_a_recurrent_layer_and_a_linear_one(
+    kind: Any,
+    options: dict[str, Any],
+    size: int,
+    length: int,
+    vocabulary: int,
+    width: int,
+    hidden: int,
+    seed: int,
+) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randint(vocabulary, (size, length), generator=generator)
+    y = torch.randint(3, (size,), generator=generator)
+    module = seeded(Language, kind, vocabulary, width, hidden, seed=seed, **options)
+    assert_equals_one_by_one(module, x, y, by_rules=False)
 
 
 class Tied(nn.Module):
