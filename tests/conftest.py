@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import struct
 import subprocess
 import sys
@@ -13,6 +14,9 @@ import numpy as np
 import pooch
 import pytest
 from filelock import FileLock
+
+# Starting worker processes takes seconds: tests of them ask for them.
+os.environ["FEDWARD_WORKERS"] = "0"
 
 # No test may fail because the machine was slow, and none by chance from one run to the next.
 hypothesis.settings.register_profile(

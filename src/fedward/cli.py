@@ -12,9 +12,12 @@ from fedward.commands import certificate
 from fedward.commands.certificate_check import check
 from fedward.commands.plan import plan_command
 from fedward.commands.privacy import calibrate, epsilon, ledger
+from fedward.commands.replicas import replicas_command
 from fedward.commands.run import run_command
 from fedward.commands.users import users
+from fedward.core.failure import TrainingFailed
 from fedward.core.validate import InvalidValue
+from fedward.experiment.interrupts import Stopped, stop_on_signals
 from fedward.version import __version__
 
 app = typer.Typer(
@@ -24,6 +27,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("run")(run_command)
+app.command("replicas")(replicas_command)
 app.command()(epsilon)
 app.command()(calibrate)
 app.command()(ledger)
@@ -57,8 +61,13 @@ def _options(version: Version = False) -> None:
 def main() -> None:
     """Entry point: errors that a person can mend are one message, not a traceback."""
     try:
-        app()
-    except InvalidValue as error:
+        with stop_on_signals():
+            app()
+    except Stopped as stopped:
+        print(f"{stopped}; the same command goes on where it was left", file=sys.stderr)
+        # As shells have it: 130 after Ctrl-C, 143 after SIGTERM.
+        sys.exit(128 + stopped.number)
+    except (InvalidValue, TrainingFailed) as error:
         _fail(str(error))
     except OSError as error:
         _fail(f"{error.filename or 'file'}: {error.strerror or error}")

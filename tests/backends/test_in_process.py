@@ -114,3 +114,10 @@ def test_a_model_that_is_not_finite_predicts_nothing() -> None:
     assert federation.test is not None
     assert (federation.test.y == 0).any()  # argmax over NaN is class 0, which would be right for these
     assert InProcess(model, federation).evaluate(broken, federation.test).accuracy == 0
+
+
+def test_the_device_is_checked_before_anything_runs() -> None:
+    rows = InProcess(MODEL, FEDERATION, device="cpu").train([job(3)])
+    assert torch.equal(next(rows).update, next(iter(InProcess(MODEL, FEDERATION).train([job(3)]))).update)
+    with pytest.raises(InvalidValue, match="device"):
+        InProcess(MODEL, FEDERATION, device="toaster")

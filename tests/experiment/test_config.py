@@ -99,7 +99,7 @@ def test_delta_and_accountant_have_stated_defaults() -> None:
         ({"round": 3}, "unknown key 'round'; did you mean 'rounds'"),
         (
             {"data__name": "digit"},
-            "data: name must be one of digits, mnist, got 'digit'; did you mean 'digits'",
+            "data: name must be one of digits, mnist, synthetic, got 'digit'; did you mean 'digits'",
         ),
         ({"data__name": None}, "data: the key 'name' is missing; it must be one of digits, mnist"),
         ({"data__user": 3}, "data: unknown key 'user'; did you mean 'users'"),

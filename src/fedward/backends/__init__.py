@@ -5,5 +5,6 @@ from __future__ import annotations
 from fedward.backends.attack_metrics import AttackMetrics, measure
 from fedward.backends.evaluation import Metrics, evaluate
 from fedward.backends.in_process import InProcess
+from fedward.backends.workers import Workers
 
-__all__ = ["AttackMetrics", "InProcess", "Metrics", "evaluate", "measure"]
+__all__ = ["AttackMetrics", "InProcess", "Metrics", "Workers", "evaluate", "measure"]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from fedward.backends.gram import is_linear
 from fedward.backends.threads import single_threaded
-from fedward.core.examples import Examples
+from fedward.core.examples import Examples, Ragged
 from fedward.core.parameters import FlatModule
 from fedward.core.validate import InvalidValue
 
@@ -23,19 +27,60 @@ class Metrics:
     examples: int
 
 
-@torch.no_grad()
-def evaluate(model: FlatModule, parameters: Tensor, examples: Examples, batch_size: int = 1000) -> Metrics:
-    """Accuracy and loss of the model with these parameters."""
-    if len(examples) == 0:
-        raise InvalidValue("evaluation needs at least one example, got 0")
-    model.parameters.copy_(parameters)
-    model.module.eval()
+def evaluate(
+    model: FlatModule, parameters: Tensor, examples: Examples, batch_size: int | None = None
+) -> Metrics:
+    """Accuracy and loss of the model with these parameters.
+
+    ``batch_size`` is how many examples go through the model at once: it changes time and memory, and the
+    result by rounding at most.
+    """
     correct, loss = 0, 0.0
-    with single_threaded():
-        for index in torch.split(torch.arange(len(examples)), batch_size):
-            x, y = examples.batch(index)
-            scores = model(x)
+    with single_threaded(), torch.no_grad():
+        for scores, y in _scores(model, parameters, examples, batch_size):
             # A model that is not finite predicts nothing; argmax would make it class 0.
             correct += int(((scores.argmax(1) == y) & ~scores.isnan().any(1)).sum())
             loss += float(cross_entropy(scores, y, reduction="sum"))
     return Metrics(accuracy=correct / len(examples), loss=loss / len(examples), examples=len(examples))
+
+
+def confidences(
+    model: FlatModule, parameters: Tensor, examples: Examples, batch_size: int | None = None
+) -> NDArray[np.float32]:
+    """The softmax of the scores, ``[examples, classes]``: what certificates are computed from.
+
+    A model that is not finite has no opinion: every class gets the same confidence.
+    """
+    parts = []
+    with single_threaded(), torch.no_grad():
+        for scores, _ in _scores(model, parameters, examples, batch_size):
+            confident = torch.softmax(scores, 1)
+            broken = ~confident.isfinite().all(1, keepdim=True)
+            parts.append(torch.where(broken, 1.0 / scores.shape[1], confident).float())
+        found: NDArray[np.float32] = torch.cat(parts).cpu().numpy()
+    return found
+
+
+def _scores(
+    model: FlatModule, parameters: Tensor, examples: Examples, batch_size: int | None
+) -> Iterator[tuple[Tensor, Tensor]]:
+    if len(examples) == 0:
+        raise InvalidValue("evaluation needs at least one example, got 0")
+    model.parameters.copy_(parameters)
+    # No inference mode: a module that keeps a mask from its first call could not be trained with it later.
+    model.module.eval()
+    size = batch_size or _batch_size(model)
+    for start in range(0, len(examples), size):
+        x, y = _consecutive(examples, start, min(start + size, len(examples)))
+        yield model(x), y
+
+
+def _consecutive(examples: Examples, start: int, stop: int) -> tuple[Tensor, Tensor]:
+    if isinstance(examples.x, Ragged):
+        return examples.batch(torch.arange(start, stop))
+    return examples.x[start:stop], examples.y[start:stop]  # without the copy that an index would make
+
+
+def _batch_size(model: FlatModule) -> int:
+    """As many as keep a convolutional network's activations in the cache; a linear model has none."""
+    return 10_000 if is_linear(model.module) else 200

@@ -24,7 +24,7 @@ from fedward.core.types import (
     ServerOptimizer,
     ServerState,
 )
-from fedward.core.validate import InvalidValue, one_of, whole
+from fedward.core.validate import InvalidType, InvalidValue, one_of, whole
 from fedward.privacy.aggregate import aggregate_event
 from fedward.privacy.events import DEVIATING, STAGED, Adjacency, fold
 from fedward.privacy.guarantee import Guarantee, Unit, text
@@ -74,6 +74,11 @@ class Algorithm:
     def __post_init__(self) -> None:
         one_of("accounting", self.accounting, get_args(Accounting))
         self._check_accounting()
+        if not callable(getattr(self.aggregator, "add", None)):
+            raise InvalidType(
+                f"aggregator must take rows one after the other, got {self.aggregator}; a rule that needs "
+                "all rows goes into AllRows(rule=...)"
+            )
         if self.norm.groups > 1 and not self.policy.per_group:
             raise InvalidValue(f"per-layer clipping needs a policy for several bounds, got {self.policy}")
         if self.noise.multiplier == 0:
@@ -138,6 +143,8 @@ class Algorithm:
         if self.void:
             return self.void
         if self.accounting == "server" and self.noise.multiplier == 0:
+            if isinstance(self.local, PrivateTrainer):
+                return "the server adds no noise, and this algorithm does not account for the users' own"
             return "no noise is added"
         return self.policy.unproven
 

@@ -138,3 +138,9 @@ def check_output(module: nn.Module, federation: Federation) -> None:
     ):
         got = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
         raise InvalidValue(f"model output must be a score for each example and class, {wanted}, got {got}")
+    if not bool(torch.isfinite(scores).all()):
+        broken = int((~torch.isfinite(scores)).any(1).nonzero()[0])
+        raise InvalidValue(
+            f"model output must be finite before training starts, got {scores[broken].tolist()} for the "
+            f"example {broken} of user {federation.names[0]}"
+        )

@@ -116,6 +116,12 @@ class Federation:
         """How many examples each user owns."""
         return self.offsets.diff()
 
+    def sizes_of(self, users: np.ndarray[Any, Any]) -> list[int]:
+        """How many examples some users own; it does not touch the others."""
+        index = torch.from_numpy(users)
+        sizes: list[int] = (self.offsets[index + 1] - self.offsets[index]).tolist()
+        return sizes
+
     def user(self, user: int) -> Examples:
         """The examples of one user, sharing memory with the federation."""
         if not 0 <= user < self.num_users:

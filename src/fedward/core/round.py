@@ -46,26 +46,29 @@ def plan_round(
     # A policy that reads this round's norms has no bound yet for a trainer to use.
     bounds = () if algorithm.policy.reads_norms else algorithm.bounds(state, None)
     trainer = algorithm.local.at_round(t, bounds)
+    # A seed that DP noise is drawn from differs by replica; None where local training draws none.
+    own_noise = trainer.noise_source if isinstance(trainer, PrivateTrainer) else None
 
-    sizes = federation.sizes
+    sizes = federation.sizes_of(cohort)
     jobs = []
-    for user in cohort.tolist():
+    for user, size in zip(cohort.tolist(), sizes, strict=True):
         job = Job(
             parameters=state.parameters,
             user=user,
-            num_examples=int(sizes[user]),
+            num_examples=size,
             trainer=trainer,
-            seed=local_seed(seed, t, user),
+            seed=(
+                local_seed(seed, t, user)
+                if own_noise is None
+                else private_local_seed(own_noise, seed, replica, t, user)
+            ),
+            private=own_noise is not None,
         )
-        if isinstance(trainer, PrivateTrainer):
-            job = replace(
-                job, seed=private_local_seed(trainer.noise_source, seed, replica, t, user), private=True
-            )
         if adversary is not None and user in adversary.users:
             job = replace(job, trainer=adversary.trainer(trainer, t, bounds))
             # Bad data is data: it differs neither by round nor by replica, so that equal jobs stay equal.
             # It gets a copy: what it writes there does not come back in later rounds or other trainings.
-            own = federation.user(user).select(torch.arange(int(sizes[user])))
+            own = federation.user(user).select(torch.arange(size))
             poisoned = adversary.poison(user, own, t, stream(seed, "poisoning", user=user))
             if poisoned is not None:
                 job = replace(job, version=poisoned[0], examples=poisoned[1])
@@ -244,4 +247,7 @@ def _well_formed(sent: Any, parameters: Tensor) -> Tensor | None:
     if sent.shape != parameters.shape or not sent.is_floating_point():
         return None
     update = sent.detach().to(parameters.dtype)
-    return update if bool(torch.isfinite(update).all()) else None
+    # One number that is not finite makes the sum so too, and a sum is twenty times as fast; only the sum of
+    # huge numbers may overflow without one.
+    finite = math.isfinite(float(update.sum())) or bool(torch.isfinite(update).all())
+    return update if finite else None

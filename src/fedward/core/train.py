@@ -9,10 +9,11 @@ from torch import nn
 
 from fedward.core.algorithm import Algorithm
 from fedward.core.check import check_setup
+from fedward.core.failure import TrainingFailed
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
 from fedward.core.round import finish_round, plan_round
-from fedward.core.types import Adversary, Backend, Journal, RoundLog, ServerState
+from fedward.core.types import Adversary, Backend, Journal, Plan, RoundLog, ServerState
 from fedward.core.validate import InvalidValue, whole
 from fedward.privacy.budget import Budget
 
@@ -73,17 +74,44 @@ def _rounds(
 ) -> Iterator[tuple[ServerState, RoundLog]]:
     while state.round < rounds:
         plan = plan_round(algorithm, state, federation, adversary, seed)
-        reserved = replace(state, ledger=state.ledger.reserve(plan.round, plan.event))
-        if state.users is not None:
-            event = algorithm.protector.local_event(plan.round)
-            reserved = replace(reserved, users=state.users.reserve(plan.round, plan.cohort, event))
-        if budget is not None and not _covers(budget, reserved, rounds):
+        reserved = reserve(algorithm, state, plan)
+        if budget is not None and not covers(budget, reserved, rounds):
             return
         if journal is not None:
             journal.reserve(reserved.ledger, reserved.users)
-        rows = backend.train(plan.jobs)
-        state, log = finish_round(algorithm, reserved, plan, rows, seed)
+        try:
+            state, log = finish_round(algorithm, reserved, plan, backend.train(plan.jobs), seed)
+        except TrainingFailed as failure:
+            raise failure.at(plan.round, state.replica) from failure
+        check_first_round(log)
         yield state, log
+
+
+def reserve(algorithm: Algorithm, state: ServerState, plan: Plan) -> ServerState:
+    """The state with the coming round reserved in every ledger that it is charged to."""
+    reserved = replace(state, ledger=state.ledger.reserve(plan.round, plan.event))
+    if state.users is None:
+        return reserved
+    event = algorithm.protector.local_event(plan.round)
+    return replace(reserved, users=state.users.reserve(plan.round, plan.cohort, event))
+
+
+def check_first_round(log: RoundLog) -> None:
+    """Ends a simulation in which not one honest update of the first round is finite.
+
+    Rejected rows are part of every training. Where all of them are rejected from the start it is not the
+    users who are at fault, and hours of training would release nothing but noise.
+    """
+    if log.round > 0 or log.telemetry is None:
+        return
+    honest = [user for user in log.telemetry.cohort if user not in log.telemetry.malicious]
+    if honest and set(honest) <= set(log.telemetry.rejected):
+        raise TrainingFailed(
+            f"none of the {len(honest)} honest updates is finite: the model's loss is not a number from the "
+            "start, or the learning rate is too high",
+            user=honest[0],
+            round=log.round,
+        )
 
 
 def _check_state(state: ServerState, algorithm: Algorithm, size: int, num_users: int) -> None:
@@ -116,7 +144,7 @@ def check_budget(budget: Budget, algorithm: Algorithm, num_users: int) -> None:
         budget.check_first_round(algorithm.round_event(num_users, 0), algorithm.new_ledger().adjacency)
 
 
-def _covers(budget: Budget, reserved: ServerState, rounds: int) -> bool:
+def covers(budget: Budget, reserved: ServerState, rounds: int) -> bool:
     """Whether every ledger is within the budget with the coming round reserved.
 
     The budget is each user's where users protect themselves; what the server's looks cost is stated apart.

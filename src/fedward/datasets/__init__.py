@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fedward.core.federation import Federation
-from fedward.datasets import digits, mnist
+from fedward.datasets import digits, mnist, synthetic
 
 DATASETS: dict[str, Callable[..., Federation]] = {
     "digits": digits.load,
     "mnist": mnist.load,
+    "synthetic": synthetic.load,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from typing import Any
 
 import torch
 
@@ -16,7 +17,14 @@ _KEYS = {"format", "replica", "round", "parameters", "server", "policy", "ledger
 
 
 def to_bytes(state: ServerState) -> bytes:
-    content = {
+    buffer = io.BytesIO()
+    torch.save(to_content(state), buffer)
+    return buffer.getvalue()
+
+
+def to_content(state: ServerState) -> dict[str, Any]:
+    """The state as tensors and plain values."""
+    return {
         "format": _FORMAT,
         "replica": state.replica,
         "round": state.round,
@@ -26,9 +34,6 @@ def to_bytes(state: ServerState) -> bytes:
         "ledger": ledger_file.dumps(state.ledger),
         "users": None if state.users is None else user_ledgers_file.dumps(state.users),
     }
-    buffer = io.BytesIO()
-    torch.save(content, buffer)
-    return buffer.getvalue()
 
 
 def from_bytes(content: bytes, source: str) -> ServerState:
@@ -37,6 +42,11 @@ def from_bytes(content: bytes, source: str) -> ServerState:
         saved = torch.load(io.BytesIO(content), weights_only=True, map_location="cpu")
     except (RuntimeError, EOFError, pickle.UnpicklingError, ValueError, KeyError) as error:
         raise InvalidValue(f"{source} is damaged and cannot be read: {error}") from error
+    return from_content(saved, source)
+
+
+def from_content(saved: Any, source: str) -> ServerState:
+    """The state that ``to_content`` was given; anything else is refused."""
     if not isinstance(saved, dict) or saved.get("format") != _FORMAT or saved.keys() != _KEYS:
         raise InvalidValue(f"{source} must be a file of the format {_FORMAT!r}")
     ledger, _ = ledger_file.loads(saved["ledger"])

@@ -162,11 +162,14 @@ class Experiment(Section):
 
 def parse(text: str, source: str = "experiment") -> Experiment:
     """Reads an experiment from the text of its file; ``source`` names it in errors."""
+    return from_content(_content(text, source), source)
+
+
+def _content(text: str, source: str) -> dict[str, Any]:
     try:
-        content = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidValue(f"{source} is not valid TOML: {error}") from error
-    return from_content(content, source)
 
 
 def from_content(content: dict[str, Any], source: str = "experiment") -> Experiment:
@@ -180,10 +183,15 @@ def from_content(content: dict[str, Any], source: str = "experiment") -> Experim
 
 def read(path: Path) -> Experiment:
     """Reads an experiment file."""
+    return from_content(read_content(path), str(path))
+
+
+def read_content(path: Path) -> dict[str, Any]:
+    """The tables of an experiment file, not checked yet."""
     try:
         text = path.read_text(encoding="utf8")
     except FileNotFoundError:
         raise InvalidValue(f"there is no file {path}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidValue(f"{path} cannot be read as text: {error}") from error
-    return parse(text, str(path))
+    return _content(text, str(path))

@@ -6,23 +6,31 @@ import os
 import tempfile
 from pathlib import Path
 
+from fedward.experiment.interrupts import held
+
+_WRITTEN = (
+    *("checkpoint", "ledger", "users", "result", "run", "model"),
+    *("block", "labels", "scores", "sums"),
+)
+
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Replaces a file in one step that a kill or a power cut cannot split.
 
     The content is on disk before it gets the file's name, and the name is on disk before this returns.
     """
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    sync_directory(path.parent)
+    with held():
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        sync_directory(path.parent)
 
 
 def sync_directory(directory: Path) -> None:
@@ -37,7 +45,5 @@ def sync_directory(directory: Path) -> None:
 def remove_leftovers(directory: Path) -> None:
     """Removes what a kill in the middle of ``write_atomically`` left behind."""
     for leftover in directory.glob(".*.*"):
-        if leftover.is_file() and leftover.name.startswith(
-            (".checkpoint", ".ledger", ".users", ".result", ".run", ".model")
-        ):
+        if leftover.is_file() and leftover.name.startswith(tuple(f".{name}" for name in _WRITTEN)):
             leftover.unlink()

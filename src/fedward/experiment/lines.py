@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fedward.core.validate import InvalidValue
+from fedward.experiment.interrupts import held
 
 
 def _record(path: Path, line: str | bytes) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def _record(path: Path, line: str | bytes) -> dict[str, Any]:
 
 def append(path: Path, record: dict[str, Any]) -> None:
     """Adds a record."""
-    with path.open("a", encoding="utf8") as file:
+    with held(), path.open("a", encoding="utf8") as file:
         file.write(json.dumps(plain(record), allow_nan=False) + "\n")
         file.flush()
         os.fsync(file.fileno())

@@ -5,66 +5,28 @@ from __future__ import annotations
 import copy
 import platform
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from dp_accounting import NoOpDpEvent
-from torch import Tensor, nn
+from torch import Tensor
 
-from fedward import models
-from fedward.attacks import Staged
-from fedward.backends import InProcess, measure
-from fedward.core.algorithm import Algorithm
-from fedward.core.check import check_setup
-from fedward.core.examples import Ragged
-from fedward.core.federation import Federation
+from fedward.backends import InProcess, Workers, measure
 from fedward.core.parameters import ParameterSpec
-from fedward.core.train import check_budget, train
+from fedward.core.train import train
 from fedward.core.types import ServerState
-from fedward.core.validate import InvalidValue
-from fedward.experiment.config import Experiment
+from fedward.experiment.backend import check_workers, open_backend
 from fedward.experiment.digest import data_digest, tensor_digest
+from fedward.experiment.setup import Setup, prepare
 from fedward.experiment.store import RunDirectory
-from fedward.experiment.target_model import read_target
 from fedward.presets.local_privacy import papers_claim
-from fedward.privacy import Guarantee
-from fedward.privacy.pld import NoiseTooSmall
 from fedward.privacy.shares import shares
 from fedward.version import __version__
 
-
-@dataclass(frozen=True, kw_only=True)
-class Setup:
-    """An experiment with its data loaded and its parts made and checked: ready to run."""
-
-    experiment: Experiment
-    federation: Federation
-    model: nn.Module
-    algorithm: Algorithm
-    delta: float
-    accountant: str
-    attack: Staged | None = None
-    target: Tensor | None = None
-
-    @property
-    def planned(self) -> Guarantee:
-        """What the whole training will have spent, if no budget ends it before."""
-        return self.guarantee(self.experiment.rounds)
-
-    def guarantee(self, rounds: int) -> Guarantee:
-        """What that many rounds spend."""
-        return self.algorithm.guarantee(self.federation.num_users, rounds, self.delta, self.accountant)
-
-    def looks(self, rounds: int) -> Guarantee | None:
-        """What the server's looks at norms spend in that many rounds, where users protect themselves."""
-        if self.algorithm.accounting != "users":
-            return None
-        ledger = self.algorithm.planned_ledger(self.federation.num_users, rounds)
-        return ledger.guarantee(self.delta, self.accountant)
+__all__ = ["Progress", "Setup", "manifest", "prepare", "run"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,60 +37,27 @@ class Progress:
     metrics: dict[str, Any] | None
 
 
-def prepare(experiment: Experiment, data_dir: Path | None = None) -> Setup:
-    """Loads the data and makes every part; whatever does not fit together is an error here."""
-    federation = experiment.load_data(data_dir)
-    x = federation.examples.x
-    model = models.build(
-        experiment.model.part,
-        input_shape=() if isinstance(x, Ragged) else tuple(x.shape[1:]),
-        num_classes=federation.num_classes,
-        seed=experiment.seed,
-    )
-    algorithm = experiment.make_algorithm(federation, model)
-    staged, target = None, None
-    if experiment.attack is not None:
-        try:
-            staged = experiment.attack.build().stage(algorithm, federation, experiment.seed)
-            target = read_target(experiment.attack.target_model, model)
-        except InvalidValue as error:
-            raise InvalidValue(f"attack: {error}") from error
-        federation, algorithm = staged.federation, staged.algorithm
-    check_setup(algorithm, model, federation, staged.adversary if staged else None)
-    setup = Setup(
-        experiment=experiment,
-        federation=federation,
-        model=model,
-        algorithm=algorithm,
-        delta=experiment.delta_for(federation, algorithm.unit),
-        accountant=experiment.accountant_for(algorithm),
-        attack=staged,
-        target=target,
-    )
-    # An accountant without a proof for this sampling, or a budget too small for one round, ends here.
-    budget = experiment.make_budget(algorithm, federation)
-    if budget is None:
-        try:
-            _ = setup.planned, setup.looks(experiment.rounds)
-        except NoiseTooSmall:
-            if experiment.privacy.accountant is not None:
-                raise
-            # Weak DP, or very many rounds: an ε that pld does not compute still gets its number.
-            setup = replace(setup, accountant="rdp")
-    else:
-        # Not what all rounds would cost: the budget ends the training before.
-        check_budget(budget, algorithm, federation.num_users)
-        _ = setup.looks(1)
-    return setup
+def run(
+    setup: Setup, directory: RunDirectory, *, workers: int | None = 0, device: str = "cpu"
+) -> Iterator[Progress]:
+    """Runs or resumes; yields after every round. A finished run is left as it is.
 
-
-def run(setup: Setup, directory: RunDirectory) -> Iterator[Progress]:
-    """Runs or resumes; yields after every round. A finished run is left as it is."""
-    experiment, federation, algorithm = setup.experiment, setup.federation, setup.algorithm
-    directory.begin(_manifest(setup))
+    Args:
+      workers: how many processes train; 0 for this one, None for one for each core. The result is the same.
+      device: where models are trained.
+    """
+    check_workers(workers, device)
+    directory.begin(manifest(setup))
     if directory.result() is not None:
         return
-    backend = InProcess(setup.model, federation)
+    with open_backend(
+        setup.model, setup.federation, workers=workers, device=device, also=setup.measured_on
+    ) as backend:
+        yield from _run(setup, directory, backend)
+
+
+def _run(setup: Setup, directory: RunDirectory, backend: InProcess | Workers) -> Iterator[Progress]:
+    experiment, federation, algorithm = setup.experiment, setup.federation, setup.algorithm
     state = directory.load_state()
     if state is None:
         state = algorithm.init(
@@ -157,7 +86,9 @@ def run(setup: Setup, directory: RunDirectory) -> Iterator[Progress]:
     _finish(setup, backend, directory, state)
 
 
-def _measured(setup: Setup, backend: InProcess, directory: RunDirectory, state: ServerState) -> Progress:
+def _measured(
+    setup: Setup, backend: InProcess | Workers, directory: RunDirectory, state: ServerState
+) -> Progress:
     """Measures the model after its last round where that is due and not done yet."""
     last = state.round - 1
     due = state.round % setup.experiment.evaluation.every == 0 or state.round == setup.experiment.rounds
@@ -168,7 +99,7 @@ def _measured(setup: Setup, backend: InProcess, directory: RunDirectory, state: 
     return Progress(rounds=state.round, metrics=records[-1] if records else None)
 
 
-def _measure(setup: Setup, backend: InProcess, parameters: Tensor) -> tuple[dict[str, Any], int]:
+def _measure(setup: Setup, backend: InProcess | Workers, parameters: Tensor) -> tuple[dict[str, Any], int]:
     """What is known of a model after a round, and on how many clean test examples."""
     assert setup.federation.test is not None
     if setup.attack is None or setup.attack.goal is None:
@@ -180,7 +111,7 @@ def _measure(setup: Setup, backend: InProcess, parameters: Tensor) -> tuple[dict
     return found.to_record(), found.main.examples
 
 
-def _finish(setup: Setup, backend: InProcess, directory: RunDirectory, state: ServerState) -> None:
+def _finish(setup: Setup, backend: InProcess | Workers, directory: RunDirectory, state: ServerState) -> None:
     ledger = state.ledger
     own = state.users.guarantees(setup.delta, setup.accountant) if state.users is not None else None
     central = ledger.guarantee(setup.delta, setup.accountant)
@@ -224,7 +155,8 @@ def _finish(setup: Setup, backend: InProcess, directory: RunDirectory, state: Se
     directory.finish(module, ledger, claims, result, state.users)
 
 
-def _manifest(setup: Setup) -> dict[str, Any]:
+def manifest(setup: Setup) -> dict[str, Any]:
+    """What is run, for ``run.json``."""
     experiment = setup.experiment.model_dump(mode="json")
     experiment["data"].pop("data_dir", None)  # where data lies is not part of what is run
     data = {"users": setup.federation.num_users, "digest": data_digest(setup.federation)}

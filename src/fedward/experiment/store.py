@@ -47,7 +47,7 @@ class RunDirectory:
                     raise InvalidValue(f"{self.path} holds {name} but no run.json: not a run to go on with")
             self._write("run.json", json.dumps(manifest, indent=2) + "\n")
             return
-        stored = self._read_json("run.json")
+        stored = self.manifest()
         for key in ("experiment", "data"):
             # A table that an older fedward did not know is absent there and null here: that is no difference.
             changed = ", ".join(_differences(stored.get(key), manifest[key], key))
@@ -55,6 +55,12 @@ class RunDirectory:
                 raise InvalidValue(
                     f"{self.path} holds another run: {changed} differ; choose another directory with --out"
                 )
+
+    def manifest(self) -> dict[str, Any]:
+        """What is run, as ``begin`` wrote it."""
+        if not (self.path / "run.json").exists():
+            raise InvalidValue(f"{self.path} is not a run directory: it holds no run.json")
+        return self._read_json("run.json")
 
     def load_state(self) -> ServerState | None:
         """The state to go on from; None if no round has finished."""

@@ -1,0 +1,101 @@
+"""What the Gram form computes from a user's data alone, kept for the users that came last."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fedward.core.examples import Examples
+
+# Four small arrays with their headers, a view of the examples and a place among the kept, measured.
+_OBJECTS = 2400
+
+_Place = tuple[int, tuple[int, ...], tuple[int, ...]]
+
+
+def padded(n: int) -> int:
+    """The next multiple of 16: as many numbers as the widest vectors hold.
+
+    >>> padded(16), padded(17)
+    (16, 32)
+    """
+    return n + -n % 16
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Table:
+    """Products of a user's examples, and its labels.
+
+    Args:
+      kernel: ``[padded(n), padded(n)]``, the examples' products with each other; zero beyond n.
+      targets: ``[classes, padded(n)]``, 1 where the label is.
+      labels: a copy of the labels.
+      marks: the product of every example with a fixed random vector.
+    """
+
+    kernel: Tensor
+    targets: Tensor
+    labels: NDArray[np.int64]
+    marks: Tensor
+
+    @property
+    def num_bytes(self) -> int:
+        """What the arrays take and the objects around them, which are most of it where examples are few."""
+        arrays = (self.kernel, self.targets, self.labels, self.marks)
+        return sum(array.nbytes for array in arrays) + _OBJECTS
+
+
+class KeptTables:
+    """Tables by where their examples lie in memory; the one that was not used for longest goes first."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._held = 0
+        # With the examples themselves, so that no others can come to lie at the same place.
+        self._tables: OrderedDict[_Place, tuple[Table, Tensor, int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def find(self, examples: Examples, marks: Tensor) -> Table | None:
+        """The table of exactly these examples, if there is one."""
+        x = examples.x
+        if not isinstance(x, Tensor) or x.is_inference():
+            return None
+        place = _place(x)
+        kept = self._tables.get(place)
+        if kept is None:
+            return None
+        table, _, version = kept
+        same = version == x._version and table.labels.tobytes() == examples.y.numpy().tobytes()
+        if not same or not torch.equal(table.marks, marks):
+            self._drop(place)
+            return None
+        self._tables.move_to_end(place)
+        return table
+
+    def add(self, examples: Examples, table: Table) -> None:
+        """Keeps a table, and forgets others if they take too much room together."""
+        x = examples.x
+        # A tensor of inference mode does not count who wrote to it.
+        if not isinstance(x, Tensor) or x.is_inference() or table.num_bytes > self._most:
+            return
+        self._drop(_place(x))
+        self._tables[_place(x)] = table, x, x._version
+        self._held += table.num_bytes
+        while self._held > self._most:
+            self._drop(next(iter(self._tables)))
+
+    def _drop(self, place: _Place) -> None:
+        if place in self._tables:
+            table, *_ = self._tables.pop(place)
+            self._held -= table.num_bytes
+
+
+def _place(x: Tensor) -> _Place:
+    return x.data_ptr(), tuple(x.shape), x.stride()

@@ -1,0 +1,69 @@
+"""``fedward replicas``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from fedward.commands.output import AsJson
+from fedward.commands.run import Data, Device, File, WorkersOption
+from fedward.experiment import config
+from fedward.experiment.replica_run import ReplicaRun, prepare_variants, run_replicas
+from fedward.experiment.replica_store import ReplicaDirectory
+from fedward.experiment.store import open_run
+from fedward.experiment.vary import Axis, variants
+from fedward.report import replicas as report
+
+Count = Annotated[int, typer.Option("--replicas", "-m", help="How many trainings of each variant: M.")]
+Vary = Annotated[
+    list[str] | None,
+    typer.Option("--vary", metavar="KEY=V,V,...", help="A key of the file and the values it takes."),
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", help="The run directory; runs/NAME-replicas if not given.")
+]
+SaveSpace = Annotated[
+    bool, typer.Option("--save-space", help="Keep running sums, not the confidences of every replica.")
+]
+BlockSize = Annotated[
+    int | None, typer.Option("--block", help="How many replicas go through their rounds together.")
+]
+
+
+def replicas_command(
+    file: File,
+    replicas: Count,
+    vary: Vary = None,
+    out: Out = None,
+    data: Data = None,
+    workers: WorkersOption = None,
+    device: Device = "cpu",
+    save_space: SaveSpace = False,
+    block: BlockSize = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train an experiment many times with other sampling and noise, or go on with that, or add more.
+
+    Trainings that share work go together: equal jobs run once.
+    """
+    contents = variants(config.read_content(file), [Axis.parse(text) for text in vary or []])
+    experiments = {name: config.from_content(content, str(file)) for name, content in contents.items()}
+    wanted = ReplicaRun(
+        variants=prepare_variants(experiments, data), replicas=replicas, save_space=save_space, block=block
+    )
+    path = out or Path("runs") / f"{file.stem}-replicas"
+    console = Console(stderr=as_json)
+    report.heading(console, wanted, path)
+    with open_run(path) as run:
+        directory = ReplicaDirectory(run, save_space=save_space)
+        report.progress(console, wanted, run_replicas(wanted, directory, workers=workers, device=device))
+        result = run.result()
+    assert result is not None  # a run that ends without an error has one
+    if as_json:
+        print(json.dumps({**result, "directory": str(path)}))
+    else:
+        report.result(console, result)

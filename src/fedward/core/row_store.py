@@ -1,0 +1,86 @@
+"""Rows that many replicas want, in a bounded amount of memory."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import weakref
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+import torch
+
+from fedward.core.types import Row
+from fedward.core.validate import whole
+
+MEMORY = 256 * 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class _OnDisk:
+    user: int
+    norm: float | None
+    dtype: np.dtype[np.float32] | np.dtype[np.float64]
+    place: int
+    bytes: int
+
+
+class RowStore:
+    """Rows by name: in memory as long as they fit, then in a temporary file.
+
+    The file has no name, so that nothing is left of it however the process ends.
+
+    >>> store = RowStore(memory=0)
+    >>> store.put("a", Row(3, torch.tensor([1.0, 2.0])))
+    >>> store.get("a").update, store.get("a").user, "b" in store
+    (tensor([1., 2.]), 3, False)
+    """
+
+    def __init__(self, memory: int = MEMORY) -> None:
+        self._memory = self._free = whole("memory", memory, at_least=0)
+        self._rows: dict[Hashable, Row | _OnDisk] = {}
+        self._file: BinaryIO | None = None
+        self._end = 0
+
+    def __contains__(self, name: Hashable) -> bool:
+        return name in self._rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def put(self, name: Hashable, row: Row) -> None:
+        # A user that dropped out has sent nothing, and what is no tensor is small.
+        size = row.update.nbytes if isinstance(row.update, torch.Tensor) else 0
+        if size <= self._free:
+            self._free -= size
+            self._rows[name] = row
+            return
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - it lives as long as the store
+            weakref.finalize(self, self._file.close)
+        array = row.update.numpy()
+        content, place = memoryview(array).cast("B"), self._end
+        while content:  # a file may take less than it was given
+            written = os.pwrite(self._file.fileno(), content, self._end)
+            content, self._end = content[written:], self._end + written
+        self._rows[name] = _OnDisk(row.user, row.norm, array.dtype, place, size)
+
+    def get(self, name: Hashable) -> Row:
+        row = self._rows[name]
+        if isinstance(row, Row):
+            return row
+        assert self._file is not None
+        content = bytearray()
+        while len(content) < row.bytes:
+            content += os.pread(self._file.fileno(), row.bytes - len(content), row.place + len(content))
+        return Row(row.user, torch.from_numpy(np.frombuffer(content, dtype=row.dtype)), row.norm)
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        self._rows.clear()
+        self._free, self._end = self._memory, 0
+        if self._file is not None:
+            self._file.close()
+            self._file = None

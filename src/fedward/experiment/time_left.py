@@ -1,0 +1,34 @@
+"""How long the rest will take, from what was measured; nothing is said before something was."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+
+_RECENT = 200
+
+
+class TimeLeft:
+    """Estimates from the recent cost of each kind of step.
+
+    The first round of M replicas is shared and so much cheaper than later ones: one average over all steps
+    would promise too much at first and too little at the end.
+
+    >>> clock = TimeLeft()
+    >>> clock.add("round", 2.0)
+    >>> clock.estimate({"round": 10}), clock.estimate({"round": 10, "evaluation": 1})
+    (20.0, None)
+    """
+
+    def __init__(self) -> None:
+        self._recent: dict[str, deque[float]] = {}
+
+    def add(self, kind: str, seconds: float) -> None:
+        self._recent.setdefault(kind, deque(maxlen=_RECENT)).append(seconds)
+
+    def estimate(self, left: Mapping[str, int]) -> float | None:
+        """Seconds for so many steps of each kind; None while one of them has not been measured."""
+        kinds = {kind: count for kind, count in left.items() if count > 0}
+        if not kinds.keys() <= self._recent.keys():
+            return None
+        return sum(count * sum(self._recent[kind]) / len(self._recent[kind]) for kind, count in kinds.items())

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from fedward.experiment.files import write_atomically
+from fedward.experiment.interrupts import Stopped, held, stop_on_signals
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_what_is_done(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    with pytest.raises(Stopped, match=f"stopped by {number.name}"), stop_on_signals():
+        os.kill(os.getpid(), number)
+    assert signal.getsignal(number) is before
+
+
+def test_a_signal_waits_until_a_file_is_written() -> None:
+    steps = []
+
+    def write() -> None:
+        with held(), held():
+            os.kill(os.getpid(), signal.SIGTERM)
+            steps.append("inside")
+        steps.append("after")
+
+    with pytest.raises(Stopped), stop_on_signals():
+        write()
+    assert steps == ["inside"]
+    with held():  # nothing is waiting any more
+        pass
+
+
+def test_a_file_is_whole_or_not_there_and_nothing_lies_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.fsync
+
+    def interrupted(descriptor: int) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(Stopped), stop_on_signals():
+        write_atomically(tmp_path / "file", b"content")
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_bytes() == b"content"
+
+
+def test_other_threads_leave_the_signals_alone() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    found = []
+
+    def other() -> None:
+        with stop_on_signals():
+            found.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join()
+    assert found == [before]
