@@ -20,7 +20,7 @@ def heading(console: Console, wanted: ReplicaRun, directory: Path) -> None:
     first = wanted.first
     several = f" of each of {len(wanted.variants)} variants" if len(wanted.variants) > 1 else ""
     console.print(
-        f"{wanted.replicas:,} replicas{several}, {wanted.rounds} rounds, "
+        f"{wanted.replicas:,} replicas{several}, {wanted.rounds} round{'s' * (wanted.rounds > 1)}, "
         f"{first.federation.num_users:,} users, {ParameterSpec.of(first.model).size:,} parameters; "
         f"seed {first.experiment.seed}, "
         f"{wanted.block_size} replicas in a block\nrun directory {directory}",

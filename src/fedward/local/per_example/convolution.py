@@ -20,7 +20,7 @@ def fits(layer: Convolution, a: Tensor) -> bool:
 
 
 def norms(layer: Convolution, a: Tensor, g: Tensor) -> SquaredNorms:
-    net, gross = torch.zeros(2, len(a), dtype=torch.float64)
+    net, gross = torch.zeros(2, len(a), dtype=torch.float64, device=a.device)
     for part, windows, rows in _matrices(layer, a, g):
         squares = matrix_norms(layer, windows.flatten(0, 1), rows.flatten(0, 1))
         # The groups' parameters are apart from each other, so their squares add up.
@@ -31,7 +31,7 @@ def norms(layer: Convolution, a: Tensor, g: Tensor) -> SquaredNorms:
 def weighted_sum(layer: Convolution, a: Tensor, g: Tensor, weights: Tensor) -> dict[str, Tensor]:
     sums = {}
     if layer.weight.requires_grad:
-        total = torch.zeros(1, dtype=torch.float64)
+        total = torch.zeros(1, dtype=torch.float64, device=a.device)
         for part, windows, rows in _matrices(layer, a, g):
             factors = windows, weigh(rows, weights[part])
             total = total + products(*(factor.transpose(0, 1).flatten(1, 2) for factor in factors))

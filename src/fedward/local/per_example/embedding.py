@@ -17,7 +17,7 @@ def fits(layer: nn.Embedding, a: Tensor) -> bool:
 def norms(layer: nn.Embedding, a: Tensor, g: Tensor) -> SquaredNorms:
     rows = _without_padding(layer, a, g).reshape(a.numel(), -1)
     # A token that an example has twice gets the sum of both gradients: add up by pairs (example, token).
-    owner = torch.arange(len(a)).unsqueeze(1)
+    owner = torch.arange(len(a), device=a.device).unsqueeze(1)
     pairs, sums = _sums_by(owner * layer.num_embeddings + a.reshape(len(a), -1), rows)
     squares = vector_norm(sums, dim=1).square()
     net = squares.new_zeros(len(a)).index_add_(0, pairs // layer.num_embeddings, squares)
@@ -36,7 +36,7 @@ def weighted_sum(layer: nn.Embedding, a: Tensor, g: Tensor, weights: Tensor) -> 
 def _sums_by(keys: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
     """The different keys, and the sum of the rows of each; in float64, for a key may come very often."""
     distinct, place = torch.unique(keys.flatten(), return_inverse=True)
-    sums = torch.zeros(len(distinct), rows.shape[1], dtype=torch.float64)
+    sums = torch.zeros(len(distinct), rows.shape[1], dtype=torch.float64, device=rows.device)
     return distinct, sums.index_add_(0, place, rows.double())
 
 

@@ -65,7 +65,7 @@ def clipped_sum(
     if calls is None:
         return clipped_one_by_one(model, x, y, bounds)
     with torch.no_grad():
-        scales = _scales(calls, len(x), bounds)
+        scales = _scales(calls, len(x), bounds, model.weights.device)
         usable = torch.isfinite(scales).all(0)
         if bool(usable.all()):
             return _weighted(model, calls, scales)
@@ -85,7 +85,7 @@ def examine(model: FlatModule, x: Tensor) -> tuple[Layer, ...]:
             scores, recorder = forward(model, layers, torch.cat([x[:1]] * size))
             # Only example 1 is asked for, so only its rows may hear of it.
             for call in recorder.backward(torch.logsumexp(scores[1], 0)):
-                if call.g is not None and bool(call.g[torch.arange(size) != 1].any()):
+                if call.g is not None and bool(call.g[torch.arange(size, device=call.g.device) != 1].any()):
                     raise Unsuited(f"layer {call.layer.name} does not keep examples apart")
     except Unsuited:
         return ()
@@ -108,9 +108,9 @@ def _check_bounds(model: FlatModule, bounds: Bounds) -> None:
         positive("clip bound", bound)
 
 
-def _scales(calls: list[Call], batch: int, bounds: Bounds) -> Tensor:
+def _scales(calls: list[Call], batch: int, bounds: Bounds, device: torch.device) -> Tensor:
     """What each group of each example is multiplied by, [groups, batch]; NaN if its gradient is unusable."""
-    net, gross = torch.zeros(2, len(bounds), batch, dtype=torch.float64)
+    net, gross = torch.zeros(2, len(bounds), batch, dtype=torch.float64, device=device)
     rounding = 0.0
     for call in calls:
         if call.g is not None:
@@ -121,7 +121,7 @@ def _scales(calls: list[Call], batch: int, bounds: Bounds) -> Tensor:
             rounding = 2 * torch.finfo(call.g.dtype).eps
     # The sums of a product round in proportion to what they would be without cancellation.
     norms = net.sqrt() + rounding * gross.sqrt()
-    limits = torch.tensor(bounds, dtype=torch.float64).unsqueeze(1)
+    limits = torch.tensor(bounds, dtype=torch.float64, device=device).unsqueeze(1)
     scales = torch.where(norms <= limits, 1.0, limits / norms * _MARGIN)
     return torch.where(norms <= limits * _MOST, scales, torch.nan)
 

@@ -16,7 +16,7 @@ def fits(layer: nn.Linear, a: Tensor) -> bool:
 def norms(layer: nn.Linear, a: Tensor, g: Tensor) -> SquaredNorms:
     a, g = _positions(a), _positions(g)
     size = numbers(a.shape[1], a.shape[2], g.shape[2])
-    net, gross = torch.zeros(2, len(a), dtype=torch.float64)
+    net, gross = torch.zeros(2, len(a), dtype=torch.float64, device=a.device)
     for part in chunks(len(a), size):
         net[part], gross[part] = matrix_norms(layer, a[part], g[part])
     return SquaredNorms(net, gross)

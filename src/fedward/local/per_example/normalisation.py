@@ -24,7 +24,7 @@ def fits(layer: Normalisation, a: Tensor) -> bool:
 
 
 def norms(layer: Normalisation, a: Tensor, g: Tensor) -> SquaredNorms:
-    net, gross = torch.zeros(2, len(a), dtype=torch.float64)
+    net, gross = torch.zeros(2, len(a), dtype=torch.float64, device=a.device)
     for terms in _terms(layer, a, g).values():
         net += _square(terms.sum(1))
         gross += _square(terms.abs().sum(1))

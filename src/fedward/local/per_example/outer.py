@@ -32,7 +32,7 @@ def matrix_norms(layer: nn.Module, a: Tensor, g: Tensor) -> SquaredNorms:
     Goodfellow 2015; Li et al. 2022; Bu et al. 2022.
     """
     lengths = _lengths(g)
-    net, gross = torch.zeros(2, len(a), dtype=torch.float64)
+    net, gross = torch.zeros(2, len(a), dtype=torch.float64, device=a.device)
     if _trained(layer.weight):
         net += _outer_squares(a, g)
         gross += (_lengths(a) * lengths).sum(1).square()
