@@ -215,7 +215,7 @@ def test_a_worker_that_cannot_start_is_an_error_with_its_last_words() -> None:
 
 
 SCRIPT = """
-import sys, time, torch
+import signal, sys, time, torch
 from fedward import SGD, Federation
 from fedward.backends.workers import Workers
 from fedward.core.types import Job
@@ -235,6 +235,8 @@ class Slow:
     def train(self, model, examples, rng):
         time.sleep(SECONDS)
 
+# Tests that run in the background inherit that SIGINT is ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 SECONDS = float(sys.argv[2])
 torch.manual_seed(0)
 federation = Federation.from_arrays(torch.randn(12, 3), [0, 1] * 6, list(range(12)))
@@ -280,7 +282,10 @@ def test_nothing_is_left_when_the_parent_is_ended_in_mid_training(
             os.killpg(parent.pid, number)  # as Ctrl-C does: the whole group gets it
         else:
             parent.send_signal(number)
-        parent.communicate(timeout=600)
+        try:
+            parent.communicate(timeout=120)
+        finally:
+            parent.kill()  # leaving the block would wait for it for ever
         assert parent.returncode != 0
         until(lambda: not any(map(alive, pids)))
     if SHARED_MEMORY.is_dir():
