@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Both cores go to pytest-xdist; a thread pool in each worker would only fight over them.
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test lint install clean
+.PHONY: demo test sanitize lint install clean
 
 demo: install
 	rm -rf runs/demo
@@ -14,6 +14,22 @@ demo: install
 test: lint
 	$(BIN)/python -m pytest -n 2 --doctest-modules src tests
 
+# The tests of the native engine with an engine of its own that stops at the first wrong access to memory or
+# undefined operation. The kernels for AVX-512 take part as well: they are compiled for AVX2. Python forgets
+# to free things itself, hence no search for leaks; libstdc++ must be there before the first exception is.
+SANITIZED := build/sanitize
+SANITIZERS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+CHECKS := -D_GLIBCXX_ASSERTIONS -DFEDWARD_AVX512_BY_HALVES -Werror -Wno-psabi
+sanitize: install
+	rm -rf $(SANITIZED)
+	CC=gcc CXX=g++ FEDWARD_CXXFLAGS="$(SANITIZERS) $(CHECKS)" \
+	$(BIN)/python setup.py --quiet build --build-base $(SANITIZED) --build-lib $(SANITIZED)/lib
+	ls $(SANITIZED)/lib/fedward/backends/native/_engine*.so
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	FEDWARD_CXXFLAGS="$(CHECKS)" PYTHONPATH=$(SANITIZED)/lib $(BIN)/python -m pytest tests/backends/native \
+	  --ignore tests/backends/native/test_native_build.py
+
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -22,10 +38,12 @@ lint: install
 
 install: .venv/installed
 
-.venv/installed: pyproject.toml
+.venv/installed: pyproject.toml setup.py $(wildcard src/fedward/backends/native/cpp/*)
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@ls src/fedward/backends/native/_engine*.so > /dev/null 2>&1 || \
+	  echo "The native engine was not compiled: fedward works, but slower. pip install -v . says why."
 	touch $@
 
 clean:
-	rm -rf .venv
+	rm -rf .venv build src/fedward/backends/native/_engine*.so

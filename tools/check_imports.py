@@ -43,14 +43,15 @@ LAYERS = {
     "fedward.commands": 6,
     "fedward.cli": 7,
     "fedward.__main__": 8,
+    "fedward_command": 8,
 }
 
 
 def layer(module: str) -> int:
     prefix = module
-    while prefix not in LAYERS:
+    while prefix and prefix not in LAYERS:
         prefix = prefix.rpartition(".")[0]
-    if prefix == "fedward" and module != "fedward":
+    if not prefix or (prefix == "fedward" and module != "fedward"):
         sys.exit(f"{module} has no layer; give it one in {Path(__file__).name}")
     return LAYERS[prefix]
 

@@ -66,8 +66,13 @@ CONTESTANTS = {
     "plain": Contestant(
         name="plain PyTorch loop, 2 threads", script="plain_loop.py", peer=False, threads=CORES
     ),
-    "fedward": Contestant(name="fedward in one process", script="with_fedward.py", peer=False),
-    "workers": Contestant(name="fedward, 2 workers", script="with_fedward.py", peer=False, processes=CORES),
+    "native": Contestant(
+        name="fedward native, 2 threads", script="with_fedward.py", peer=False, threads=CORES
+    ),
+    "fedward": Contestant(name="fedward generic, one process", script="with_fedward.py", peer=False),
+    "workers": Contestant(
+        name="fedward generic, 2 workers", script="with_fedward.py", peer=False, processes=CORES
+    ),
     "flower": Contestant(
         name="Flower simulation (Ray), 1 CPU a client",
         script="with_flower.py",

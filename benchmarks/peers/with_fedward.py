@@ -1,4 +1,4 @@
-"""The training with fedward: in this process, or with worker processes."""
+"""The training with fedward: by the native engine in threads, or by the generic one in processes."""
 
 from __future__ import annotations
 
@@ -42,10 +42,12 @@ def main() -> None:
         noise_multiplier=NOISE,
     )
     module = model()
-    if given.processes == 1:
-        backend = fedward.InProcess(module, federation)
+    if given.processes > 1:
+        backend = fedward.Workers(module, federation, workers=given.processes, engine="generic")
+    elif given.threads > 1:
+        backend = fedward.Threads(module, federation, threads=given.threads, engine="native")
     else:
-        backend = fedward.backends.Workers(module, federation, workers=given.processes)
+        backend = fedward.InProcess(module, federation, engine="generic")
     try:
         clock.tick()
         trained = fedward.train(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fedward import attacks, datasets, models, presets
 from fedward.api import train
-from fedward.backends import InProcess, Workers, measure
+from fedward.backends import InProcess, Threads, Workers, measure
 from fedward.core.algorithm import Algorithm
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
@@ -32,6 +32,7 @@ __all__ = [
     "ServerAdam",
     "ServerMomentum",
     "ServerStep",
+    "Threads",
     "Workers",
     "__version__",
     "attacks",

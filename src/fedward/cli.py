@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import Annotated, NoReturn
 
@@ -14,6 +15,7 @@ from fedward.commands.plan import plan_command
 from fedward.commands.privacy import calibrate, epsilon, ledger
 from fedward.commands.replicas import replicas_command
 from fedward.commands.run import run_command
+from fedward.commands.show import show
 from fedward.commands.users import users
 from fedward.core.failure import TrainingFailed
 from fedward.core.validate import InvalidValue
@@ -33,6 +35,7 @@ app.command()(calibrate)
 app.command()(ledger)
 app.command("plan")(plan_command)
 app.command()(users)
+app.command()(show)
 
 certificates = typer.Typer(help="How many attackers a private model provably survives.", no_args_is_help=True)
 certificates.command("k")(certificate.k)
@@ -64,13 +67,19 @@ def main() -> None:
         with stop_on_signals():
             app()
     except Stopped as stopped:
-        print(f"{stopped}; the same command goes on where it was left", file=sys.stderr)
-        # As shells have it: 130 after Ctrl-C, 143 after SIGTERM.
-        sys.exit(128 + stopped.number)
+        _stop(stopped)
+    except KeyboardInterrupt:  # before the signals were taken, or after
+        _stop(Stopped(signal.SIGINT))
     except (InvalidValue, TrainingFailed) as error:
         _fail(str(error))
     except OSError as error:
         _fail(f"{error.filename or 'file'}: {error.strerror or error}")
+
+
+def _stop(stopped: Stopped) -> NoReturn:
+    print(f"{stopped}; the same command goes on where it was left", file=sys.stderr)
+    # As shells have it: 130 after Ctrl-C, 143 after SIGTERM.
+    sys.exit(128 + stopped.number)
 
 
 def _fail(message: str) -> NoReturn:

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from fedward.backends.engine import Engine
 from fedward.backends.evaluation import confidences, evaluate
-from fedward.backends.generic import Generic
 from fedward.core.examples import Examples, Ragged
 from fedward.core.parameters import FlatModule, ParameterSpec
 from fedward.core.types import Job
@@ -62,7 +62,7 @@ def test_a_model_is_measured_on_all_examples_whatever_the_batches(
     x, y = examples.batch(torch.arange(COUNT))
     scores = module(x).detach()
     parameters = ParameterSpec.of(module).flatten(module)
-    engine, model = Generic(module), FlatModule(module)
+    engine, model = Engine(module), FlatModule(module)
     for found in (engine.evaluate(parameters, examples), evaluate(model, parameters, examples, 7)):
         assert found.accuracy == float((scores.argmax(1) == y).double().mean())
         assert found.loss == pytest.approx(float(cross_entropy(scores, y)), rel=1e-5)
@@ -79,8 +79,8 @@ def test_a_model_is_measured_on_all_examples_whatever_the_batches(
 @pytest.mark.parametrize("module", [small_cnn(), softmax_regression()])
 def test_bits_do_not_depend_on_what_was_measured_before(module: nn.Module) -> None:
     examples, parameters = pictures(), ParameterSpec.of(module).flatten(module)
-    alone = Generic(module).confidences(parameters, examples)
-    engine = Generic(module)
+    alone = Engine(module).confidences(parameters, examples)
+    engine = Engine(module)
     engine.confidences(2 * parameters, examples)
     engine.evaluate(parameters, examples.span(3, 100))
     assert np.array_equal(engine.confidences(parameters, examples), alone)
@@ -88,19 +88,19 @@ def test_bits_do_not_depend_on_what_was_measured_before(module: nn.Module) -> No
 
 def test_examples_that_were_changed_are_seen() -> None:
     module, examples = small_cnn(), pictures()
-    parameters, engine = ParameterSpec.of(module).flatten(module), Generic(module)
+    parameters, engine = ParameterSpec.of(module).flatten(module), Engine(module)
     before = engine.confidences(parameters, examples)
     assert isinstance(examples.x, Tensor)
     examples.x.numpy()[:] *= -1
     after = engine.confidences(parameters, examples)
     assert not np.allclose(before, after)
-    assert np.array_equal(after, Generic(module).confidences(parameters, examples))
+    assert np.array_equal(after, Engine(module).confidences(parameters, examples))
 
 
 @pytest.mark.parametrize("module", [small_cnn(), softmax_regression()])
 def test_a_model_that_is_not_finite_has_no_opinion(module: nn.Module) -> None:
     broken = torch.full_like(ParameterSpec.of(module).flatten(module), float("nan"))
-    engine, examples = Generic(module), pictures()
+    engine, examples = Engine(module), pictures()
     assert np.array_equal(engine.confidences(broken, examples), np.full((COUNT, 3), 1 / 3, np.float32))
     assert engine.evaluate(broken, examples).accuracy == 0
 
@@ -122,16 +122,16 @@ class RemembersItsMask(nn.Module):
 
 def test_a_model_can_be_trained_after_it_was_measured() -> None:
     module, examples = RemembersItsMask(), pictures()
-    parameters, engine = ParameterSpec.of(module).flatten(module), Generic(module)
+    parameters, engine = ParameterSpec.of(module).flatten(module), Engine(module)
     engine.evaluate(parameters, examples)
     job = Job(parameters=parameters, user=0, num_examples=9, trainer=tiny_sgd(), seed=0)
-    fresh = Generic(module).train(job, examples.span(0, 9)).update
+    fresh = Engine(module).train(job, examples.span(0, 9)).update
     assert torch.equal(engine.train(job, examples.span(0, 9)).update, fresh)
 
 
 def test_the_number_of_threads_is_left_as_it_was() -> None:
     module, before = small_cnn(), torch.get_num_threads()
-    engine, parameters = Generic(module), ParameterSpec.of(module).flatten(module)
+    engine, parameters = Engine(module), ParameterSpec.of(module).flatten(module)
     engine.evaluate(parameters, pictures())
     engine.confidences(parameters, pictures())
     assert torch.get_num_threads() == before

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook
 from torch.nn.utils import parametrizations
 
-from fedward.backends.generic import Generic
+from fedward.backends.engine import Engine
 from fedward.backends.gram import Gram, is_linear
 from fedward.backends.gram_tables import KeptTables
 from fedward.core.examples import Examples
@@ -95,7 +95,7 @@ def test_it_takes_the_steps_of_the_plain_loop(
 def test_the_engine_uses_it_for_batches_that_are_most_of_a_user_and_for_small_ones(n: int) -> None:
     module, examples = linear(784, 10), some_examples(n, 784, 10)
     job = job_for(module, tiny_sgd(learning_rate=0.01, batch_size=40, epochs=10, momentum=0.9))
-    row = Generic(module).train(job, examples)
+    row = Engine(module).train(job, examples)
     assert torch.equal(row.update, by_gram(module, job, examples))
     torch.testing.assert_close(row.update, by_the_plain_loop(module, job, examples), rtol=1e-4, atol=1e-6)
 
@@ -179,9 +179,9 @@ def test_every_other_model_is_left_to_the_plain_loop(module: nn.Module) -> None:
 def test_a_hook_of_the_model_is_heard_by_the_engine() -> None:
     module = nn.Sequential(nn.Linear(6, 3))
     job, examples = job_for(module, tiny_sgd()), Examples(torch.randn(5, 6), torch.arange(5) % 3)
-    usual = Generic(module).train(job, examples).update
+    usual = Engine(module).train(job, examples).update
     module[0].register_forward_hook(lambda layer, inputs, output: 3 * output)
-    hooked = Generic(module).train(job, examples).update
+    hooked = Engine(module).train(job, examples).update
     assert not torch.allclose(usual, hooked)
     torch.testing.assert_close(hooked, by_the_plain_loop(module, job, examples))
 
@@ -230,13 +230,13 @@ def test_an_update_is_the_same_bits_whatever_ran_before_and_whatever_is_kept(
     module, trainer = linear(30, 4), tiny_sgd(batch_size=7, momentum=0.9, weight_decay=0.01, epochs=3)
     users = [some_examples(n, 30, 4) for n in (5, 17, 17, 40)]
     jobs = [job_for(module, trainer, seed=seed) for seed in range(4)]
-    alone = [Generic(module).train(job, own).update for job, own in zip(jobs, users, strict=True)]
-    engine = Generic(module)
+    alone = [Engine(module).train(job, own).update for job, own in zip(jobs, users, strict=True)]
+    engine = Engine(module)
     for _ in range(2):
         for job, own, expected in zip(jobs, users, alone, strict=True):
             assert torch.equal(engine.train(job, own).update, expected)
     monkeypatch.setattr("fedward.backends.gram._CACHED_BYTES", 6000)
-    crowded = Generic(module)
+    crowded = Engine(module)
     for i in (3, 0, 1, 2, 1, 0, 3):
         assert torch.equal(crowded.train(jobs[i], users[i]).update, alone[i])
     assert crowded._gram is not None
@@ -247,10 +247,10 @@ def test_examples_that_were_changed_in_place_are_not_taken_for_what_they_were() 
     module = linear(30, 4)
     array = np.random.default_rng(0).normal(size=(6, 30)).astype(np.float32)
     x, y = torch.from_numpy(array), torch.arange(6) % 4
-    engine, job = Generic(module), job_for(module, tiny_sgd(epochs=2))
+    engine, job = Engine(module), job_for(module, tiny_sgd(epochs=2))
 
     def is_up_to_date() -> bool:
-        fresh = Generic(module).train(job, Examples(x.clone(), y.clone())).update
+        fresh = Engine(module).train(job, Examples(x.clone(), y.clone())).update
         return torch.equal(engine.train(job, Examples(x, y)).update, fresh)
 
     assert is_up_to_date()
@@ -263,7 +263,7 @@ def test_examples_that_were_changed_in_place_are_not_taken_for_what_they_were() 
 
 
 def test_examples_that_come_to_lie_at_the_same_place_are_not_confused() -> None:
-    module, engine = linear(30, 4), Generic(linear(30, 4))
+    module, engine = linear(30, 4), Engine(linear(30, 4))
     job = job_for(module, tiny_sgd(epochs=2))
     for seed in range(20):
         torch.manual_seed(seed)
@@ -273,12 +273,43 @@ def test_examples_that_come_to_lie_at_the_same_place_are_not_confused() -> None:
 
 def test_a_version_that_an_adversary_brings_is_not_kept() -> None:
     module, examples = linear(30, 4), some_examples(6, 30, 4)
-    engine = Generic(module)
+    engine = Engine(module)
     engine.train(job_for(module, tiny_sgd(), examples=examples), examples)
     assert engine._gram is not None
     assert len(engine._gram._kept) == 0
     engine.train(job_for(module, tiny_sgd()), examples)
     assert len(engine._gram._kept) == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    ("n", "trainer"), [(7, tiny_sgd(batch_size=7)), (9, SGD(learning_rate=0.1, batch_size=2, steps=1))]
+)
+def test_a_training_of_one_step_needs_no_products_of_examples_and_keeps_none(
+    n: int, trainer: SGD, dtype: torch.dtype
+) -> None:
+    """So that it takes no longer, and no more memory, where users rarely come back."""
+    module, examples = linear(20, 3, dtype=dtype), some_examples(n, 20, 3, dtype)
+    gram, job = Gram.of(module), job_for(module, trainer)
+    assert gram is not None
+    assert gram.suits(job, examples)
+    found = gram.train([job, job], [examples, examples])
+    assert len(gram._kept) == 0
+    assert torch.equal(found[0], found[1])
+    right = by_the_plain_loop(module, job, examples)
+    assert float((found[0] - right).abs().max()) < 1e-6
+    gram.train([job_for(module, tiny_sgd(batch_size=n, epochs=2))], [examples])
+    assert len(gram._kept) == 1
+
+
+def test_one_step_on_examples_whose_products_overflow_is_as_finite_as_in_the_plain_loop() -> None:
+    module, examples = linear(4, 2), some_examples(3, 4, 2)
+    assert isinstance(examples.x, Tensor)
+    huge = Examples(examples.x * 1e25, examples.y)
+    job = job_for(module, tiny_sgd(batch_size=3))
+    right = by_the_plain_loop(module, job, huge)
+    assert bool(right.isfinite().all())
+    torch.testing.assert_close(by_gram(module, job, huge), right)
 
 
 def test_kept_tables_are_bounded_and_the_oldest_go_first() -> None:
@@ -290,7 +321,7 @@ def test_kept_tables_are_bounded_and_the_oldest_go_first() -> None:
         by = job_for(linear(30, 4), tiny_sgd())
         gram.train([by], [own])
         assert gram._kept._held == sum(t.num_bytes for t, *_ in gram._kept._tables.values()) <= 10_000
-    held = {x.data_ptr() for _, x, _ in gram._kept._tables.values()}
+    held = {x.data_ptr() for _, x, *_ in gram._kept._tables.values()}
     assert users[4].x.data_ptr() in held  # type: ignore[union-attr]
     assert users[1].x.data_ptr() not in held  # type: ignore[union-attr]
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from fedward.backends.generic import Generic
+from fedward.backends.engine import Engine
 from fedward.backends.gram import Gram
 from fedward.backends.gram_walk import most_together
 from fedward.backends.threads import single_threaded
@@ -97,8 +97,8 @@ def test_a_row_has_the_same_bits_whatever_is_trained_beside_it(
 ) -> None:
     module = model(features, classes, bias=bias, dtype=dtype)
     jobs, data = jobs_of(module, kinds)
-    engine = Generic(module)
-    expected = [Generic(module).train(job, own) for job, own in zip(jobs, data, strict=True)]
+    engine = Engine(module)
+    expected = [Engine(module).train(job, own) for job, own in zip(jobs, data, strict=True)]
     for _ in range(2):  # the second time with tables that are kept
         rows = engine.train_many(jobs, data)
         assert [row.user for row in rows] == list(range(len(jobs)))
@@ -163,14 +163,14 @@ def test_large_jobs_beside_small_ones_have_the_bits_that_they_have_alone() -> No
     gram = Gram.of(module)
     assert gram is not None
     assert sorted(gram.groups(jobs, data)) == [(0,), (1, 3), (2,)]
-    for row, job, own in zip(Generic(module).train_many(jobs, data), jobs, data, strict=True):
-        assert same_bits(row.update, Generic(module).train(job, own).update)
+    for row, job, own in zip(Engine(module).train_many(jobs, data), jobs, data, strict=True):
+        assert same_bits(row.update, Engine(module).train(job, own).update)
 
 
 def test_a_training_that_diverges_leaves_those_beside_it_finite() -> None:
     module = model(20, 3)
     jobs, data = jobs_of(module, [(16, 0, 3 if place % 2 else 0, place, False) for place in range(6)])
-    rows = Generic(module).train_many(jobs, data)
+    rows = Engine(module).train_many(jobs, data)
     assert [bool(row.update.isfinite().all()) for row in rows] == [True, False] * 3
 
 
@@ -197,13 +197,13 @@ def test_the_first_job_in_order_that_fails_is_named_and_all_before_it_are_done()
         begun.append(place)
         return True
 
-    rows, failure = Generic(module).attempt(jobs, data, going)
+    rows, failure = Engine(module).attempt(jobs, data, going)
     assert [row.user for row in rows] == [0, 1, 2]
     assert begun == [0, 1, 2, 3]
     assert isinstance(failure, TrainingFailed)
     assert failure.user == 3
     with pytest.raises(TrainingFailed, match="user 3: the model cannot be trained: RuntimeError: no memory"):
-        Generic(module).train_many(jobs, data)
+        Engine(module).train_many(jobs, data)
 
 
 @pytest.mark.parametrize("bad", [{2}, {2, 6}, {6}])
@@ -212,7 +212,7 @@ def test_a_group_that_fails_is_trained_again_one_by_one(
 ) -> None:
     module = model(20, 3)
     jobs, data = jobs_of(module, [(16 + place % 2, 0, 0, place, False) for place in range(8)])
-    expected = Generic(module).train_many(jobs, data)
+    expected = Engine(module).train_many(jobs, data)
     sound = Gram.train
 
     def train(self: Gram, some: Sequence[Job], examples: Sequence[Examples]) -> list[Tensor]:
@@ -221,7 +221,7 @@ def test_a_group_that_fails_is_trained_again_one_by_one(
         return sound(self, some, examples)
 
     monkeypatch.setattr(Gram, "train", train)
-    rows, failure = Generic(module).attempt(jobs, data)
+    rows, failure = Engine(module).attempt(jobs, data)
     assert isinstance(failure, TrainingFailed)
     assert failure.user == min(bad)
     assert len(rows) == min(bad)
@@ -231,12 +231,12 @@ def test_a_group_that_fails_is_trained_again_one_by_one(
 def test_what_is_stopped_gives_the_rows_up_to_there() -> None:
     module = model(20, 3)
     jobs, data = jobs_of(module, [(n, 0, 0, 1, False) for n in (16, 17, 16, 3, 17)])
-    rows, failure = Generic(module).attempt(jobs, data, lambda place: place < 3)
+    rows, failure = Engine(module).attempt(jobs, data, lambda place: place < 3)
     assert [row.user for row in rows] == [0, 1, 2]
     assert failure is None
-    rows, failure = Generic(module).attempt(jobs, data, lambda place: place < 1)
+    rows, failure = Engine(module).attempt(jobs, data, lambda place: place < 1)
     assert [row.user for row in rows] == [0]
-    assert Generic(module).attempt([], []) == ([], None)
+    assert Engine(module).attempt([], []) == ([], None)
 
 
 def test_shuffles_of_a_group_are_each_jobs_own() -> None:
@@ -245,6 +245,6 @@ def test_shuffles_of_a_group_are_each_jobs_own() -> None:
     start = ParameterSpec.of(module).flatten(module)
     trainer = tiny_sgd(batch_size=4, epochs=100)  # more steps than are put together at once
     jobs = [Job(parameters=start, user=0, num_examples=17, trainer=trainer, seed=seed) for seed in (1, 2, 1)]
-    one, two, three = (row.update for row in Generic(module).train_many(jobs, [own] * 3))
+    one, two, three = (row.update for row in Engine(module).train_many(jobs, [own] * 3))
     assert same_bits(one, three)
     assert not np.allclose(one, two, rtol=1e-7, atol=0)

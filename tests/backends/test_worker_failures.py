@@ -163,6 +163,46 @@ def test_a_model_that_is_not_finite_gives_rows_that_say_so(backend: Workers) -> 
     assert row.update.isnan().all()
 
 
+class Untested(nn.Module):
+    """Can be trained and not be measured."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.inner = nn.Linear(3, 2)
+        self.error = error
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training:
+            raise self.error
+        scores: Tensor = self.inner(x)
+        return scores
+
+
+@pytest.mark.parametrize(
+    ("error", "expected", "words"),
+    [
+        (KeyError("mask"), TrainingFailed, "the model cannot be evaluated: KeyError: 'mask'"),
+        (InvalidValue("token must be below 20, got 21"), InvalidValue, "token must be below 20, got 21"),
+    ],
+)
+def test_a_model_that_cannot_be_evaluated_fails_in_the_same_words_everywhere(
+    error: Exception, expected: type[Exception], words: str
+) -> None:
+    module, test = Untested(error), FEDERATION.test
+    assert test is not None
+    with Workers(module, FEDERATION, workers=1) as workers:
+        for each in (InProcess(module, FEDERATION), workers):
+            for use in (
+                lambda each=each: each.evaluate(START, test),
+                lambda each=each: list(each.confidences([START], test)),
+            ):
+                with pytest.raises(expected) as caught:
+                    use()
+                assert type(caught.value) is expected
+                assert str(caught.value) == words
+            list(each.train([job(1)]))
+
+
 def test_a_job_that_kills_its_process_ends_training_with_the_user(
     backend: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,6 +50,16 @@ def test_an_inference_tensor_is_the_same_within_a_chunk_only() -> None:
     assert holdings.parameters(tensor) != first
 
 
+def test_trainers_are_known_by_what_they_are_and_not_by_who() -> None:
+    holdings = Holdings([])
+    first = holdings.trainer(b"fast")
+    assert holdings.trainer(bytes(bytearray(b"fast"))) == first
+    assert holdings.trainer(b"slow") != first
+    assert [sent for _, _, sent in holdings.settle()[0]] == [b"fast", b"slow"]
+    assert holdings.trainer(b"fast") == first
+    assert holdings.settle() == ([], [])
+
+
 def test_shared_examples_are_never_sent() -> None:
     shared = [examples(), examples()]
     holdings = Holdings(shared)

@@ -164,6 +164,26 @@ def test_parameters_that_were_written_to_are_not_taken_for_the_old_ones(backend:
         parameters.mul_(1.1)
 
 
+class Moody:
+    """Is another trainer in every round, and the same object."""
+
+    rate = 0.0
+
+    def at_round(self, round: int, bounds: Any) -> Moody:
+        self.rate = 0.1 * (round + 1)
+        return self
+
+    def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> None:
+        tiny_sgd(learning_rate=self.rate).train(model, examples, rng)
+
+
+def test_a_trainer_that_has_changed_is_not_taken_for_the_old_one(backend: Workers) -> None:
+    here, trainer = InProcess(MODELS["pictures"], PICTURES), Moody()
+    for round in range(3):
+        jobs = [job(STARTS["pictures"], user, trainer.at_round(round, ())) for user in range(6)]
+        assert same(list(backend.train(jobs)), list(here.train(jobs)))
+
+
 def test_a_trainer_that_writes_into_its_data_harms_no_other_worker(backend: Workers) -> None:
     class Vandal:
         def at_round(self, round: int, bounds: Any) -> Vandal:

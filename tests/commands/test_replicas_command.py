@@ -97,17 +97,42 @@ def test_mistakes_are_told_before_anything_is_written(
     out = file.parent / "run"
     assert fedward("replicas", file, *options, "--out", out, monkeypatch=monkeypatch) == 2
     assert message in " ".join(capsys.readouterr().err.split())
-    assert not (out / "run.json").exists()
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("options", [("--workers", "-1"), ("--device", "abacus")])
+def test_a_single_run_is_refused_before_anything_is_written_too(
+    file: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    out = file.parent / "run"
+    assert fedward("run", file, *options, "--out", out, monkeypatch=monkeypatch) == 2
+    assert not out.exists()
+
+
+def test_replicas_that_nobody_asked_for_are_mentioned(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ("replicas", file, "--workers", 0, "--out", file.parent / "run")
+    for count, said in ((3, False), (2, True), (3, False)):
+        assert fedward(*command, "-m", count, monkeypatch=monkeypatch) == 0
+        printed = " ".join(capsys.readouterr().out.split())
+        assert ("asked for 2 replicas, but 3 are finished" in printed) is said
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_run_leaves_nothing_behind_and_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    number: signal.Signals,
 ) -> None:
     """With real workers, in mid-training; twice, then to the end."""
     file, out = tmp_path / "experiment.toml", tmp_path / "run"
     file.write_text(EXPERIMENT.format(rounds=40))
     command = ["replicas", str(file), "-m", "6", "--block", "2", "--workers", "2", "--out", str(out)]
+    # Tests that run in the background inherit that SIGINT is ignored; what has a handler is not inherited.
+    before_tests = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before_tests))
     for _ in range(2):
         process = subprocess.Popen(
             [sys.executable, "-m", "fedward", *command],

@@ -10,13 +10,16 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedward.attacks import Attack, NamedUsers
+from fedward.attacks.poisoning import LabelFlip
 from fedward.backends import InProcess
 from fedward.core.examples import Examples
 from fedward.core.failure import TrainingFailed
 from fedward.core.lockstep import Lockstep, Training
 from fedward.core.parameters import FlatModule
+from fedward.core.row_store import RowStore
 from fedward.core.train import train
-from fedward.core.types import Bounds, Job, Row, ServerState
+from fedward.core.types import Bounds, Job, RoundLog, Row, ServerState
 from fedward.core.validate import InvalidValue
 from fedward.local import DPSGD
 from fedward.presets import insdp_fedavg, krum
@@ -261,6 +264,133 @@ def test_a_failure_names_user_round_and_replica() -> None:
     ]
     with pytest.raises(TrainingFailed, match=r"round 1, user 0, replica 4: .*RuntimeError: no such thing"):
         go(trainings)
+
+
+class Broken:
+    """Trains like anybody, but what some users send is not finite."""
+
+    def __init__(self, users: set[int]) -> None:
+        self._inner, self._users = InProcess(MODEL, FEDERATION), users
+
+    def train(self, jobs: Iterable[Job]) -> Iterator[Row]:
+        for job in jobs:
+            (row,) = self._inner.train([job])
+            yield replace(row, update=row.update * float("nan")) if job.user in self._users else row
+
+
+def one_round(trainings: list[Training], backend: Broken) -> list[RoundLog | None]:
+    together = Lockstep(MODEL, FEDERATION, backend, seed=SEED)
+    return [log for _, log in together.round(trainings, together.start(trainings))]
+
+
+def test_one_user_whose_updates_are_never_finite_ends_nothing_in_any_number_of_replicas() -> None:
+    logs = one_round(replicas(300, sampler=PoissonSampler(rate=0.15)), Broken({3}))
+    cohorts = [log.telemetry.cohort for log in logs if log is not None and log.telemetry is not None]
+    assert (3,) in cohorts  # one with nobody but that user
+
+
+def test_a_cohort_without_one_finite_update_ends_nothing_where_others_have_some() -> None:
+    trainings = replicas(20, rounds=1, sampler=PoissonSampler(rate=0.15))
+    cohorts = [_first_cohort(training).cohort for training in trainings]
+    first = next(i for i, cohort in enumerate(cohorts) if len(cohort) == 2)
+    logs = one_round([trainings[first], *trainings], Broken(set(cohorts[first])))
+    assert len(logs) == 21
+
+
+def test_a_model_that_no_replica_can_train_is_noticed_however_small_the_cohorts() -> None:
+    trainings = replicas(6, sampler=PoissonSampler(rate=0.08))
+    with pytest.raises(TrainingFailed, match=r"^round 1, user \d+: none of the \d+ honest updates is finite"):
+        one_round(trainings, Broken(set(range(12))))
+
+
+def test_an_algorithm_that_cannot_be_trained_is_noticed_beside_one_that_can() -> None:
+    wild = tiny_algorithm(local=tiny_sgd(learning_rate=1e38, epochs=20))
+    trainings = [*replicas(3), Training(algorithm=wild, rounds=2)]
+    with pytest.raises(TrainingFailed, match="learning rate is too high"):
+        go(trainings)
+
+
+def test_what_diverges_after_a_first_finite_update_ends_nothing_also_in_another_session() -> None:
+    trainings = replicas(3, rounds=3, sampler=EveryoneSampler())
+    states, _, _ = go([replace(training, rounds=1) for training in trainings])
+    together = Lockstep(MODEL, FEDERATION, Broken(set(range(12))), seed=SEED)
+    assert [state.round for state, _ in together.round(trainings, states)] == [2, 2, 2]
+
+
+def test_jobs_are_counted_as_their_rows_come() -> None:
+    trainings = replicas(3, sampler=EveryoneSampler(), local=tiny_sgd())
+    trainings[1] = replace(trainings[1], algorithm=tiny_algorithm(local=tiny_sgd(epochs=2)))
+    together = Lockstep(MODEL, FEDERATION, Counted(), seed=SEED)
+    seen = [together.run for _ in together.round(trainings, together.start(trainings))]
+    assert seen[0] == 12
+    assert seen[0] < seen[1] == seen[2] == together.run
+
+
+def test_rows_that_other_trainings_wait_for_take_no_more_memory_than_allowed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In later rounds too: two trainings that differ in nothing share all their rows."""
+    stores: list[RowStore] = []
+
+    class Seen(RowStore):
+        def __init__(self, memory: int) -> None:
+            super().__init__(memory)
+            stores.append(self)
+
+    monkeypatch.setattr("fedward.core.lockstep.RowStore", Seen)
+    algorithm = tiny_algorithm(sampler=EveryoneSampler())
+    trainings = [Training(algorithm=algorithm, rounds=3, replica=0) for _ in range(3)]
+    row = 4 * sum(p.numel() for p in MODEL.parameters())
+    together = Lockstep(MODEL, FEDERATION, Counted(), seed=SEED, memory=20 * row)
+    states = together.start(trainings)
+    on_disk = []
+    for _ in range(3):
+        after = []
+        for state, _ in together.round(trainings, states):
+            after.append(state)
+            in_memory = sum(isinstance(held, Row) for store in stores for held in store._rows.values())
+            assert in_memory <= 20
+            on_disk.append(sum(map(len, stores)) - in_memory)
+        states = after
+    # The first round's 12 rows stay, so that 8 of the 12 of a later one find room, until the last has them.
+    assert on_disk == [0, 0, 0, 4, 4, 0, 4, 4, 0]
+    assert all(same(state, alone(trainings[0])) for state in states)
+
+
+def test_poisoned_data_is_held_once_however_many_replicas_are_attacked() -> None:
+    attack = Attack(who=NamedUsers(users=(1, 4, 9)), data=(LabelFlip(target=0, fraction=0.5),))
+    staged = attack.stage(tiny_algorithm(sampler=EveryoneSampler()), FEDERATION, SEED)
+    trainings = [
+        Training(algorithm=staged.algorithm, rounds=3, replica=r, adversary=staged.adversary)
+        for r in range(10)
+    ]
+    states, _, backend = go(trainings, deduplicate=False)
+    poisoned = [job.examples for job in backend.jobs if job.examples is not None]
+    assert len(poisoned) == 3 * 10 * 3
+    assert len(set(map(id, poisoned))) == 3
+    assert all(same(state, alone(each)) for state, each in zip(states, trainings, strict=True))
+
+
+def test_data_that_an_adversary_writes_to_later_is_not_what_others_train_on() -> None:
+    data = FEDERATION.examples.select(torch.arange(4))
+
+    class Rewriting(Tamperer):
+        """Hands over memory that others write to as well."""
+
+        def __init__(self, label: int) -> None:
+            super().__init__({0, 1}, lambda user, update: update)
+            self._label = label
+
+        def poison(
+            self, user: int, examples: Examples, round: int, rng: np.random.Generator
+        ) -> tuple[str, Examples] | None:
+            data.y.fill_(self._label)
+            return "poisoned", data
+
+    algorithm = tiny_algorithm(sampler=EveryoneSampler())
+    trainings = [Training(algorithm=algorithm, rounds=3, adversary=Rewriting(label)) for label in (0, 1)]
+    states, _, _ = go(trainings)
+    assert all(same(state, alone(each)) for state, each in zip(states, trainings, strict=True))
 
 
 @settings(max_examples=15, deadline=None)

@@ -73,6 +73,50 @@ def test_memory_that_was_cleared_is_used_again() -> None:
         store.clear()
 
 
+@given(
+    memory=st.integers(0, 60),
+    steps=st.lists(st.tuples(st.booleans(), st.integers(0, 9), st.integers(1, 4)), max_size=30),
+)
+def test_rows_that_are_taken_out_give_their_room_to_others(
+    memory: int, steps: list[tuple[bool, int, int]]
+) -> None:
+    store = RowStore(memory=memory)
+    expected: dict[int, torch.Tensor] = {}
+    for out, name, size in steps:
+        if out and name in expected:
+            assert torch.equal(store.pop(name).update, expected.pop(name))
+            assert name not in store
+        elif name not in expected:
+            expected[name] = torch.randn(size)
+            store.put(name, Row(name, expected[name]))
+        assert all(torch.equal(store.get(name).update, row) for name, row in expected.items())
+    for name in list(expected):
+        store.pop(name)
+    assert store.free == memory
+    assert len(store) == 0
+
+
+def test_a_row_in_the_room_of_another_does_not_reach_those_behind_it() -> None:
+    store = RowStore(memory=0)
+    for user in (0, 1):
+        store.put(user, Row(user, torch.full((3,), float(user))))
+    store.pop(0)
+    for user in (2, 3, 4):
+        store.put(user, Row(user, torch.full((3,), float(user))))
+    assert [store.get(user).update.tolist() for user in (1, 2, 3, 4)] == [[u] * 3 for u in (1, 2, 3, 4)]
+
+
+def test_the_file_does_not_grow_by_rows_that_come_and_go() -> None:
+    store = RowStore(memory=0)
+    for user in range(50):
+        store.put(user, Row(user, torch.ones(100)))
+        store.put("other", Row(user, torch.ones(100)))
+        store.pop(user)
+        store.pop("other")
+    assert store._file is not None
+    assert os.fstat(store._file.fileno()).st_size == 800
+
+
 def test_a_file_that_takes_little_at_a_time_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     write, read = os.pwrite, os.pread
     monkeypatch.setattr(os, "pwrite", lambda file, content, place: write(file, content[:7], place))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -12,26 +13,30 @@ from fedward.backends import InProcess
 from fedward.core.failure import TrainingFailed
 from fedward.core.train import train
 from fedward.core.validate import InvalidValue
-from fedward.sampling import EveryoneSampler
+from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
 from support import Tamperer, tiny_algorithm, tiny_federation, tiny_model, tiny_sgd
 
 FEDERATION = tiny_federation()
+MODEL = tiny_model()
 
 
 class Wrapped(nn.Module):
     """A linear model that does something else while it is trained, from a certain call on."""
 
+    calls = 0  # of the class: what a module keeps of a user is forgotten with that user
+
     def __init__(self, what: Any, after: int = 0) -> None:
         super().__init__()
         self.inner = nn.Linear(3, 2)
-        self.what, self.after, self.calls = what, after, 0
+        self.what, self.after = what, after
+        Wrapped.calls = 0
 
     def forward(self, x: Tensor) -> Tensor:
         scores: Tensor = self.inner(x)
         if not self.training:
             return scores
-        self.calls += 1
-        if self.calls <= self.after:
+        Wrapped.calls += 1
+        if Wrapped.calls <= self.after:
             return scores
         changed: Tensor = self.what(scores)
         return changed
@@ -90,6 +95,52 @@ def test_a_loss_that_is_not_a_number_from_the_start_ends_training_in_the_first_r
 def test_a_learning_rate_that_diverges_at_once_is_told() -> None:
     with pytest.raises(TrainingFailed, match="the learning rate is too high"):
         rounds(tiny_model(), local=tiny_sgd(learning_rate=1e38, epochs=20))
+
+
+NOT_A_NUMBER = r"none of the \d+ honest updates is finite"
+
+
+def test_one_user_that_is_alone_in_the_first_cohorts_ends_nothing() -> None:
+    """Its data may be broken. A second user without a finite update tells that it is the model."""
+    algorithm = tiny_algorithm(sampler=FixedSizeSampler(size=1))
+    module = Wrapped(lambda scores: scores * float("nan"))
+    seen = []
+
+    def go() -> None:
+        backend = InProcess(module, FEDERATION)
+        for _, log in train(algorithm, module, FEDERATION, backend, rounds=50, seed=1):
+            assert log.telemetry is not None
+            seen.append(log.telemetry.cohort)
+
+    with pytest.raises(TrainingFailed, match=NOT_A_NUMBER) as caught:
+        go()
+    assert len(seen) >= 1
+    assert len(set(seen)) == 1
+    assert caught.value.round == len(seen)
+
+
+def test_rounds_without_anybody_do_not_hide_a_model_that_cannot_be_trained() -> None:
+    algorithm = tiny_algorithm(sampler=PoissonSampler(rate=0.05))
+    for seed in itertools.count():  # the first in which nobody takes part in the first round
+        empty = train(algorithm, MODEL, FEDERATION, InProcess(MODEL, FEDERATION), rounds=1, seed=seed)
+        telemetry = next(iter(empty))[1].telemetry
+        assert telemetry is not None
+        if not telemetry.cohort:
+            break
+    module = Wrapped(lambda scores: scores * float("nan"))
+    backend = InProcess(module, FEDERATION)
+    with pytest.raises(TrainingFailed, match=NOT_A_NUMBER) as caught:
+        list(train(algorithm, module, FEDERATION, backend, rounds=200, seed=seed))
+    assert caught.value.round is not None
+    assert caught.value.round > 0
+
+
+def test_the_only_user_there_is_has_to_do() -> None:
+    one = tiny_federation(num_users=1)
+    module = Wrapped(lambda scores: scores * float("nan"))
+    algorithm = tiny_algorithm(num_users=1, sampler=EveryoneSampler())
+    with pytest.raises(TrainingFailed, match=r"^round 1, user 0: none of the 1 honest updates is finite"):
+        list(train(algorithm, module, one, InProcess(module, one), rounds=1, seed=1))
 
 
 def test_some_users_that_send_no_numbers_end_nothing() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,28 @@ from fedward.experiment.files import write_atomically
 from fedward.experiment.interrupts import Stopped, held, stop_on_signals
 
 
+@pytest.fixture(autouse=True)
+def _in_the_foreground() -> Iterator[None]:
+    """Tests that run in the background inherit that SIGINT is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_what_is_done(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     with pytest.raises(Stopped, match=f"stopped by {number.name}"), stop_on_signals():
         os.kill(os.getpid(), number)
     assert signal.getsignal(number) is before
+
+
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with stop_on_signals():
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
 def test_a_signal_waits_until_a_file_is_written() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fedward.backends.attack_metrics import AttackMetrics, measure
 from fedward.backends.evaluation import Metrics, evaluate
 from fedward.backends.in_process import InProcess
+from fedward.backends.threaded import Threads
 from fedward.backends.workers import Workers
 
-__all__ = ["AttackMetrics", "InProcess", "Metrics", "Workers", "evaluate", "measure"]
+__all__ = ["AttackMetrics", "InProcess", "Metrics", "Threads", "Workers", "evaluate", "measure"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,13 +35,7 @@ def evaluate(
     ``batch_size`` is how many examples go through the model at once: it changes time and memory, and the
     result by rounding at most.
     """
-    correct, loss = 0, 0.0
-    with single_threaded(), torch.no_grad():
-        for scores, y in _scores(model, parameters, examples, batch_size):
-            # A model that is not finite predicts nothing; argmax would make it class 0.
-            correct += int(((scores.argmax(1) == y) & ~scores.isnan().any(1)).sum())
-            loss += float(cross_entropy(scores, y, reduction="sum"))
-    return Metrics(accuracy=correct / len(examples), loss=loss / len(examples), examples=len(examples))
+    return metrics_of(_scores(model, parameters, examples, batch_size))
 
 
 def confidences(
@@ -51,14 +45,33 @@ def confidences(
 
     A model that is not finite has no opinion: every class gets the same confidence.
     """
-    parts = []
-    with single_threaded(), torch.no_grad():
-        for scores, _ in _scores(model, parameters, examples, batch_size):
-            confident = torch.softmax(scores, 1)
-            broken = ~confident.isfinite().all(1, keepdim=True)
-            parts.append(torch.where(broken, 1.0 / scores.shape[1], confident).float())
-        found: NDArray[np.float32] = torch.cat(parts).cpu().numpy()
-    return found
+    return confidences_of(scores for scores, _ in _scores(model, parameters, examples, batch_size))
+
+
+@single_threaded()
+@torch.no_grad()
+def metrics_of(parts: Iterable[tuple[Tensor, Tensor]]) -> Metrics:
+    """Accuracy and loss of scores with their labels."""
+    correct, loss, examples = 0, 0.0, 0
+    for scores, y in parts:
+        # A model that is not finite predicts nothing; argmax would make it class 0.
+        correct += int(((scores.argmax(1) == y) & ~scores.isnan().any(1)).sum())
+        loss += float(cross_entropy(scores, y, reduction="sum"))
+        examples += len(y)
+    return Metrics(accuracy=correct / examples, loss=loss / examples, examples=examples)
+
+
+@single_threaded()
+@torch.no_grad()
+def confidences_of(parts: Iterable[Tensor]) -> NDArray[np.float32]:
+    """The softmax of scores, ``[examples, classes]``."""
+    confident = []
+    for scores in parts:
+        found = torch.softmax(scores, 1)
+        broken = ~found.isfinite().all(1, keepdim=True)
+        confident.append(torch.where(broken, 1.0 / scores.shape[1], found).float())
+    together: NDArray[np.float32] = torch.cat(confident).cpu().numpy()
+    return together
 
 
 def _scores(

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import _has_any_global_hook
 
 from fedward.backends.gram_tables import KeptTables, Table, padded
 from fedward.backends.gram_walk import most_together, walk
+from fedward.backends.hooks import hooked_everywhere, is_changed
 from fedward.core.examples import Examples
 from fedward.core.randomness import from_local_seed
 from fedward.core.types import Job
@@ -33,9 +33,11 @@ class Gram:
     trained so depends on the model, the trainer and the shapes alone, and a job gives the same bits whatever
     ran before it or runs beside it. The update differs from the plain loop's by rounding.
 
-    X X^T depends on the data alone and is kept for the users that came last, up to 64 MB. It is used again
-    only if the examples lie in the same memory, torch saw nobody write to them, the labels are equal, and so
-    is the product of every example with a fixed random vector, since numpy can write without torch's notice.
+    The first step needs no X X^T, since A is zero before it; where it is the only one nothing is computed.
+    Otherwise X X^T depends on the data alone and is kept for the users that came last, up to 64 MB. It is
+    used again only if the examples lie in the same memory, torch saw nobody write to them, the labels are
+    equal, and so is the product of every example with a fixed random vector, since numpy can write without
+    torch's notice.
     """
 
     def __init__(self, linear: nn.Linear, *, flattens: bool) -> None:
@@ -58,7 +60,7 @@ class Gram:
     def suits(self, job: Job, examples: Examples) -> bool:
         """Whether this job is trained here; all others, wrong ones too, belong to the plain loop."""
         x, y, trainer = examples.x, examples.y, job.trainer
-        if type(trainer) is not SGD or not isinstance(x, Tensor) or _hooked_everywhere():
+        if type(trainer) is not SGD or not isinstance(x, Tensor) or hooked_everywhere():
             return False
         n = x.shape[0]
         if x.dtype != self._dtype or y.dtype != torch.int64 or y.shape != (n,) or n == 0:
@@ -96,6 +98,7 @@ class Gram:
             features = [own.x.reshape(n, p) for own in examples if isinstance(own.x, Tensor)]
             first = torch.zeros(len(jobs), c, padded(n), dtype=self._dtype)
             tables, sent = [], None
+            lone = trainer.num_steps(n) == 1
             for job, own, x, scores in zip(jobs, examples, features, first[:, :, :n], strict=True):
                 if job.parameters is not sent:
                     sent = job.parameters
@@ -103,7 +106,10 @@ class Gram:
                     self._heads[:c] = weights
                     shift = bias.unsqueeze(1) if self._biased else 0
                 products = torch.mm(self._heads, x.t())
-                tables.append(self._table(own, x, products[c], keep=job.examples is None))
+                if lone:
+                    tables.append(Table.of_labels(own, c, self._dtype))
+                else:
+                    tables.append(self._table(own, x, products[c], keep=job.examples is None))
                 torch.add(products[:c], shift, out=scores)
             with np.errstate(all="ignore"):  # a training that diverges gives a row that is not finite
                 rngs = [from_local_seed(job.seed) for job in jobs]
@@ -124,15 +130,14 @@ class Gram:
         found = self._kept.find(examples, marks) if keep else None
         if found is not None:
             return found
-        n, c, wide = len(x), self._classes, padded(len(x))
+        wide = padded(len(x))
         kernel = torch.zeros(wide, wide, dtype=self._dtype)
-        torch.mm(x, x.t(), out=kernel[:n, :n])
+        products = kernel[: len(x), : len(x)]
+        torch.mm(x, x.t(), out=products)
         if self._biased:
-            kernel[:n, :n] += 1  # the bias is the weight of a feature that is always 1
-        labels = examples.y.numpy().copy()
-        targets = torch.zeros(c, wide, dtype=self._dtype)
-        targets.numpy()[labels, np.arange(n)] = 1
-        table = Table(kernel=kernel, targets=targets, labels=labels, marks=marks.clone())
+            array = products.numpy()
+            np.add(array, 1, out=array)  # the bias is the weight of a feature that is always 1
+        table = Table.of_labels(examples, self._classes, self._dtype, kernel=kernel, marks=marks.clone())
         if keep:
             self._kept.add(examples, table)
         return table
@@ -155,7 +160,7 @@ def _only_linear(module: nn.Module) -> tuple[nn.Linear, bool] | None:
     kinds = [type(layer) for layer in layers]
     if kinds.count(nn.Linear) != 1 or not set(kinds) <= {nn.Linear, nn.Flatten, nn.Identity}:
         return None
-    if any(_is_changed(layer) for layer in [module, *layers]):
+    if any(is_changed(layer) for layer in [module, *layers]):
         return None
     if any(isinstance(layer, nn.Flatten) and (layer.start_dim, layer.end_dim) != (1, -1) for layer in layers):
         return None
@@ -168,20 +173,3 @@ def _only_linear(module: nn.Module) -> tuple[nn.Linear, bool] | None:
     if not all(p.requires_grad and p.dtype == weight.dtype for p in linear.parameters()):
         return None
     return linear, nn.Flatten in kinds[:place]
-
-
-def _hooked_everywhere() -> bool:
-    return bool(_has_any_global_hook())  # type: ignore[no-untyped-call]
-
-
-def _is_changed(module: nn.Module) -> bool:
-    """Whether anything acts on a call of the module, or on its gradients, besides its own ``forward``."""
-    hooks = (
-        module._forward_hooks,
-        module._forward_pre_hooks,
-        module._backward_hooks,
-        module._backward_pre_hooks,
-    )
-    own = [p for p in module._parameters.values() if p is not None]
-    hooked = any(p._backward_hooks or getattr(p, "_post_accumulate_grad_hooks", None) for p in own)
-    return any(hooks) or hooked or "forward" in vars(module)

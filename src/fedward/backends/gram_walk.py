@@ -24,8 +24,8 @@ _AHEAD = 64
 
 _Array = NDArray[Any]
 _Product = Callable[[_Array, _Array, _Array], None]
-_Gradient = Callable[[NDArray[np.int64], float], None]
-"""Writes the gradients of all jobs, from the examples of each job's batch and a."""
+_Gradient = Callable[[NDArray[np.int64], float, bool], None]
+"""Writes the gradients of all jobs, from the examples of each job's batch, a, and whether A has moved."""
 
 
 def most_together(classes: int, n: int, trainer: SGD, itemsize: int) -> int:
@@ -67,8 +67,8 @@ def walk(
     prepare = _scoring_all if _scores_all(n, trainer) else _scoring_batches
     gradient = prepare(tables, first.numpy(), coefficients.numpy(), own.numpy(), product)
     scale = weights.numpy()
-    for batch in _batches(n, wide, trainer, rngs):
-        gradient(batch, float(scale[-1]))
+    for step, batch in enumerate(_batches(n, wide, trainer, rngs)):
+        gradient(batch, float(scale[-1]), step > 0)
         trainer.advance(weights, slope, velocity)
     return coefficients, float(scale[-1]) - 1.0
 
@@ -113,14 +113,17 @@ def _scoring_all(
 ) -> _Gradient:
     jobs, _, wide = first.shape
     kernels, targets = _stack([t.kernel for t in tables]), _stack([t.targets for t in tables])
-    scores = torch.empty(first.shape, dtype=tables[0].kernel.dtype)
+    scores = torch.empty(first.shape, dtype=tables[0].targets.dtype)
     residual, scaled = scores.numpy(), np.empty_like(first)
     share = np.empty((jobs, 1, wide), first.dtype)
     shares = share.reshape(-1)
 
-    def gradient(batch: NDArray[np.int64], scale: float) -> None:
-        product(coefficients, kernels, residual)
-        np.add(residual, np.multiply(first, scale, out=scaled), out=residual)
+    def gradient(batch: NDArray[np.int64], scale: float, moved: bool) -> None:
+        if moved:
+            product(coefficients, kernels, residual)
+            np.add(residual, np.multiply(first, scale, out=scaled), out=residual)
+        else:
+            residual[...] = first
         torch.softmax(scores, 1, out=scores)
         np.subtract(residual, targets, out=residual)
         shares.fill(0.0)
@@ -140,14 +143,17 @@ def _scoring_batches(
     start, target = (values.transpose(0, 2, 1).reshape(-1, classes) for values in (first, targets))
     columns = own.transpose(0, 2, 1)
 
-    def gradient(batch: NDArray[np.int64], scale: float) -> None:
+    def gradient(batch: NDArray[np.int64], scale: float, moved: bool) -> None:
         size = batch.shape[1]
         # Any example fills a batch up; nothing is done with its residuals.
         rows = np.concatenate([batch, np.repeat(batch[:, :1], padded(size) - size, axis=1)], axis=1)
-        scores = torch.empty(jobs, classes, padded(size), dtype=tables[0].kernel.dtype)
+        scores = torch.empty(jobs, classes, padded(size), dtype=tables[0].targets.dtype)
         residual = scores.numpy()
-        product(coefficients, kernels.take(rows, axis=0).transpose(0, 2, 1), residual)
-        np.add(residual, (start.take(rows, axis=0) * scale).transpose(0, 2, 1), out=residual)
+        if moved:
+            product(coefficients, kernels.take(rows, axis=0).transpose(0, 2, 1), residual)
+            np.add(residual, (start.take(rows, axis=0) * scale).transpose(0, 2, 1), out=residual)
+        else:
+            residual[...] = start.take(rows, axis=0).transpose(0, 2, 1)
         torch.softmax(scores, 1, out=scores)
         slope = (residual[:, :, :size].transpose(0, 2, 1) - target.take(batch, axis=0)) / size
         own.fill(0.0)

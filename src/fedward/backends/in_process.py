@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fedward.backends.allocator import keep_freed_memory
+from fedward.backends.engine import Choice, Engine
 from fedward.backends.evaluation import Metrics
-from fedward.backends.generic import Generic
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
 from fedward.core.types import Job, Row
@@ -24,11 +24,18 @@ class InProcess:
       module: the model; it is copied.
       federation: whose users the jobs name.
       device: where the model computes, any that torch has: ``cpu``, ``cuda``, ``cuda:1``.
+      engine: ``auto``, ``native`` or ``generic``; see ``Engine``.
     """
 
-    def __init__(self, module: nn.Module, federation: Federation, device: str | torch.device = "cpu") -> None:
+    def __init__(
+        self,
+        module: nn.Module,
+        federation: Federation,
+        device: str | torch.device = "cpu",
+        engine: Choice | None = None,
+    ) -> None:
         keep_freed_memory()
-        self._engine = Generic(module, device)
+        self._engine = Engine(module, device, engine)
         self._federation = federation
 
     def train(self, jobs: Iterable[Job]) -> Iterator[Row]:

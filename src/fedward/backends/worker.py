@@ -20,8 +20,9 @@ import torch
 from torch import Tensor
 
 from fedward.backends.allocator import keep_freed_memory
-from fedward.backends.generic import Generic
+from fedward.backends.engine import Engine
 from fedward.backends.shared_data import attach
+from fedward.backends.switches import switch
 from fedward.backends.worker_buffers import examples_of, outgoing, unpack, write
 from fedward.backends.worker_failures import described
 from fedward.core.examples import Examples
@@ -46,7 +47,7 @@ class Worker:
         offsets = torch.from_numpy(note["offsets"])
         names = np.arange(len(offsets) - 1)
         self._federation = Federation(examples[0], offsets, names, note["num_classes"])
-        self._engine = Generic(module)
+        self._engine = Engine(module, engine=note["engine"])
         self._progress = progress
         self._held: dict[int, Any] = dict(enumerate(examples))
 
@@ -128,8 +129,7 @@ def work(
     keep_freed_memory()
     examples, note = attach(start["data"], start["where"])
     torch.set_num_threads(1)
-    torch.set_default_dtype(getattr(torch, note["dtype"]))
-    torch.set_float32_matmul_precision(note["precision"])
+    switch(note["switches"])
     worker = Worker(examples, note, mmap.mmap(start["progress"], PROGRESS.size))
     # Until here what went wrong was kept for the parent; from here on it is for people to see.
     os.dup2(start["stderr"], 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -34,8 +34,8 @@ class _Held(NamedTuple):
 class Holdings:
     """Numbers for things that one worker holds; what it has not used for longest goes first.
 
-    A thing is known by its identity. Tensors count their in-place changes, so one that was written to is
-    another thing.
+    Tensors and examples are known by their identity, and tensors count their in-place changes, so that one
+    that was written to is another thing. Trainers are known by what they are pickled to.
 
     Args:
       shared: examples that every worker has; their numbers are 0, 1, ...
@@ -47,7 +47,7 @@ class Holdings:
         self._references = tuple(shared)
         self._limit = limit
         self._numbers = itertools.count(len(shared))
-        self._held: dict[Any, _Held] = {}  # in the order of last use
+        self._held: dict[Hashable, _Held] = {}  # in the order of last use
         self._new: list[tuple[int, str, Any]] = []
         self._used: set[int] = set()
         self._chunk = 0
@@ -61,8 +61,8 @@ class Holdings:
     def parameters(self, parameters: Tensor) -> int:
         return self._number(parameters, "parameters", [parameters], lambda: _content([parameters]))
 
-    def trainer(self, trainer: Any, pickled: bytes) -> int:
-        return self._number(trainer, "trainer", [], lambda: (pickled, len(pickled)))
+    def trainer(self, pickled: bytes) -> int:
+        return self._held_as(pickled, pickled, "trainer", lambda: (pickled, len(pickled)))
 
     def models(self, models: Iterable[Tensor]) -> list[int]:
         return _each(models, self.parameters)
@@ -73,12 +73,9 @@ class Holdings:
         That is far quicker to pickle than one job after the other.
         """
         jobs = [job for job, _ in items]
-        pickled = {id(job.trainer): trainer for job, trainer in items}
         return {
             "parameters": self.models(job.parameters for job in jobs),
-            "trainer": _each(
-                (job.trainer for job in jobs), lambda trainer: self.trainer(trainer, pickled[id(trainer)])
-            ),
+            "trainer": _each((pickled for _, pickled in items), self.trainer),
             "examples": _each(
                 (job.examples for job in jobs), lambda own: None if own is None else self.examples(own)
             ),
@@ -103,7 +100,9 @@ class Holdings:
     ) -> int:
         # An inference tensor does not count its changes: it is the same within a chunk only.
         versions = tuple(-self._chunk - 1 if t.is_inference() else t._version for t in tensors)
-        key = (id(thing), versions)
+        return self._held_as((id(thing), versions), thing, kind, content)
+
+    def _held_as(self, key: Hashable, thing: Any, kind: str, content: Callable[[], tuple[Any, int]]) -> int:
         held = self._held.pop(key, None)
         if held is None:
             sent, size = content()

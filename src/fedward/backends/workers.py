@@ -10,13 +10,15 @@ from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fedward.backends.chunks import Cutter, Pace, Sized
+from fedward.backends.engine import Choice, chosen
 from fedward.backends.evaluation import Metrics
 from fedward.backends.shared_data import SharedData
+from fedward.backends.switches import switches
+from fedward.backends.threads import cores
 from fedward.backends.worker_pool import UNDER_WAY, Pool
 from fedward.core.examples import Examples
 from fedward.core.failure import TrainingFailed
@@ -34,11 +36,12 @@ class Workers:
     One thread may use it at a time; calls within calls are fine.
 
     Args:
-      module: the model; as it is now, later changes are not seen.
+      module: the model; as it is now, later changes are not seen, nor are those of torch's switches.
       federation: whose examples all workers share; it must not be changed afterwards.
       workers: how many processes; one for each core that this process may use if not given.
       chunk: how many jobs go to a worker at once; as many as take about 50 ms if not given.
       also: more examples to share, for instance poisoned test sets. Others are sent when they are used.
+      engine: ``auto``, ``native`` or ``generic``; see ``Engine``.
 
     >>> import torch
     >>> from fedward import SGD
@@ -63,10 +66,11 @@ class Workers:
         workers: int | None = None,
         chunk: int | None = None,
         also: Sequence[Examples] = (),
+        engine: Choice | None = None,
     ) -> None:
         if os.name != "posix":
             raise InvalidValue(f"worker processes must run on Linux or macOS, got {os.name}; use InProcess")
-        self._workers = whole("number of workers", _cores() if workers is None else workers)
+        self._workers = whole("number of workers", cores() if workers is None else workers)
         self._chunk = None if chunk is None else whole("chunk", chunk)
         try:
             pickled = cloudpickle.dumps(module)
@@ -78,8 +82,8 @@ class Workers:
             "module": pickled,
             "offsets": federation.offsets.numpy(),
             "num_classes": federation.num_classes,
-            "dtype": str(torch.get_default_dtype()).removeprefix("torch."),
-            "precision": torch.get_float32_matmul_precision(),
+            "switches": switches(),
+            "engine": chosen(engine),
         }
         self._pool = Pool(self._workers, shared, lambda: SharedData(shared, note))
         self._paces = {task: Pace() for task in ("train", "evaluate", "confidences")}
@@ -185,9 +189,3 @@ class _Trainers:
                 self._known.clear()
             self._known[id(job.trainer)] = known
         return known[1]
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -9,9 +9,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from fedward.backends.engine import chosen
 from fedward.commands.output import AsJson
-from fedward.commands.run import Data, Device, File, WorkersOption
+from fedward.commands.run import Data, Device, EngineOption, File, WorkersOption
 from fedward.experiment import config
+from fedward.experiment.backend import check_workers, engine_in_words
 from fedward.experiment.replica_run import ReplicaRun, prepare_variants, run_replicas
 from fedward.experiment.replica_store import ReplicaDirectory
 from fedward.experiment.store import open_run
@@ -42,6 +44,7 @@ def replicas_command(
     data: Data = None,
     workers: WorkersOption = None,
     device: Device = "cpu",
+    engine: EngineOption = None,
     save_space: SaveSpace = False,
     block: BlockSize = None,
     as_json: AsJson = False,
@@ -50,6 +53,8 @@ def replicas_command(
 
     Trainings that share work go together: equal jobs run once.
     """
+    engine_chosen = chosen(engine)
+    check_workers(workers, device)
     contents = variants(config.read_content(file), [Axis.parse(text) for text in vary or []])
     experiments = {name: config.from_content(content, str(file)) for name, content in contents.items()}
     wanted = ReplicaRun(
@@ -58,11 +63,18 @@ def replicas_command(
     path = out or Path("runs") / f"{file.stem}-replicas"
     console = Console(stderr=as_json)
     report.heading(console, wanted, path)
+    first = wanted.first
+    console.print(engine_in_words(first.model, first.federation, device, engine_chosen), highlight=False)
     with open_run(path) as run:
         directory = ReplicaDirectory(run, save_space=save_space)
-        report.progress(console, wanted, run_replicas(wanted, directory, workers=workers, device=device))
+        report.progress(
+            console,
+            wanted,
+            run_replicas(wanted, directory, workers=workers, device=device, engine=engine_chosen),
+        )
         result = run.result()
     assert result is not None  # a run that ends without an error has one
+    report.more_than_asked(console, wanted, result)
     if as_json:
         print(json.dumps({**result, "directory": str(path)}))
     else:

@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from fedward.backends.engine import chosen
 from fedward.commands.output import AsJson
 from fedward.experiment import config
+from fedward.experiment.backend import check_workers, engine_in_words
 from fedward.experiment.runner import prepare, run
 from fedward.experiment.store import open_run
 from fedward.report import terminal
@@ -20,10 +22,16 @@ Out = Annotated[Path | None, typer.Option("--out", help="The run directory; runs
 Data = Annotated[Path | None, typer.Option("--data", help="Where data sets lie; else FEDWARD_DATA.")]
 WorkersOption = Annotated[
     int | None,
-    typer.Option("--workers", help="Processes that train, 0 for none but this; else one for each core."),
+    typer.Option("--workers", help="Threads or processes that train, 0 for neither; else one a core."),
 ]
 Device = Annotated[
     str, typer.Option("--device", help="Where models are trained: cpu, or cuda where there is one.")
+]
+
+
+EngineOption = Annotated[
+    str | None,
+    typer.Option("--engine", help="native, generic, or auto: native where it covers the model."),
 ]
 
 
@@ -33,15 +41,21 @@ def run_command(
     data: Data = None,
     workers: WorkersOption = None,
     device: Device = "cpu",
+    engine: EngineOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Run an experiment, or go on with it where it was left."""
+    engine_chosen = chosen(engine)
+    check_workers(workers, device)
     setup = prepare(config.read(file), data)
     path = out or Path("runs") / file.stem
     console = Console(stderr=as_json)
     terminal.heading(console, setup, path)
+    console.print(engine_in_words(setup.model, setup.federation, device, engine_chosen), highlight=False)
     with open_run(path) as directory:
-        terminal.progress(console, setup, run(setup, directory, workers=workers, device=device))
+        terminal.progress(
+            console, setup, run(setup, directory, workers=workers, device=device, engine=engine_chosen)
+        )
         result, records, spent = directory.result(), directory.metrics(), directory.ledger()
     assert result is not None  # a run that ends without an error has one
     if as_json:

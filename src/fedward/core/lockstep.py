@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import nn
 
@@ -14,9 +14,10 @@ from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
 from fedward.core.round import finish_round, plan_round
 from fedward.core.row_store import MEMORY, RowStore
-from fedward.core.sharing import Keys, SharedRows
-from fedward.core.train import check_budget, check_first_round, covers, reserve
+from fedward.core.sharing import Keys, Poisoned, SharedRows
+from fedward.core.train import check_budget, covers, reserve
 from fedward.core.types import Adversary, Backend, Plan, RoundLog, ServerState
+from fedward.core.untrainable import FirstUpdates
 from fedward.core.validate import whole
 from fedward.privacy.budget import Budget
 
@@ -46,7 +47,8 @@ class Lockstep:
     Before the first round all of them have the same parameters, so M replicas of N users need at most N user
     trainings there, not M·m, whatever their noise levels; and trainings that differ in nothing but attackers
     share all honest jobs until their models part. Rows that later rounds cannot share are not kept; those of
-    the first round are, for the blocks of trainings to come, until ``forget``.
+    the first round are, for the blocks of trainings to come, until ``forget``. Data that attackers train on
+    is held once, however many replicas they attack.
 
     Guarantee: every training comes to the same bits as by itself.
 
@@ -56,7 +58,7 @@ class Lockstep:
       backend: runs the jobs.
       seed: of all named streams.
       deduplicate: whether equal jobs run once; off, each is run for itself, for comparison.
-      memory: bytes of the first round's rows to keep in memory; what is more goes to a temporary file.
+      memory: bytes of rows to keep in memory for other trainings; what is more goes to temporary files.
 
     >>> import fedward
     >>> federation = fedward.datasets.digits.load(users=4, seed=0)
@@ -86,6 +88,9 @@ class Lockstep:
         self._model, self._federation, self._backend = model, federation, backend
         self._deduplicate = deduplicate
         self._first_rows = RowStore(memory)
+        self._poisoned = Poisoned()
+        # With the algorithms themselves, so that no other one gets their identity.
+        self._first_updates: dict[int, tuple[Algorithm, FirstUpdates]] = {}
         self.asked = 0
         self.run = 0
 
@@ -115,13 +120,17 @@ class Lockstep:
         A training that has had all its rounds, or whose budget does not afford the next one, comes back as
         it was, with None for its log.
         """
+        self._poisoned.next_round()
         plans = [self._plan(training, state) for training, state in zip(trainings, states, strict=True)]
+        watched = [self._watched(training, state) for training, state in zip(trainings, states, strict=True)]
         first = all(state.round == 0 for state in states)
         rows = SharedRows(
             self._backend,
             [() if plan is None else plan.jobs for plan, _ in plans],
-            Keys(distinct=not self._deduplicate),
+            Keys(distinct=not self._deduplicate, poisoned=self._poisoned),
+            held=RowStore(self._first_rows.free),
             kept=self._first_rows if first and self._deduplicate else None,
+            arrived=self._count,
         )
         self.asked += rows.asked
         for number, (training, (plan, state)) in enumerate(zip(trainings, plans, strict=True)):
@@ -132,9 +141,19 @@ class Lockstep:
                 state, log = finish_round(training.algorithm, state, plan, rows.of(number), self._seed)
             except TrainingFailed as failure:
                 raise failure.at(plan.round, state.replica) from failure
-            check_first_round(log)
+            watched[number].add(log)
             yield state, log
-        self.run += rows.run
+        # Some cohort of many holds nobody but the one user whose updates are never finite.
+        for updates in watched:
+            updates.check()
+
+    def _count(self) -> None:
+        self.run += 1
+
+    def _watched(self, training: Training, state: ServerState) -> FirstUpdates:
+        """One for each algorithm: another one's learning rate may be too high."""
+        new = FirstUpdates(self._federation.num_users, over=state.round > 0)
+        return self._first_updates.setdefault(id(training.algorithm), (training.algorithm, new))[1]
 
     def _plan(self, training: Training, state: ServerState) -> tuple[Plan | None, ServerState]:
         """The plan of the next round and the state with its costs reserved; no plan if there is none."""
@@ -144,7 +163,7 @@ class Lockstep:
         reserved = reserve(training.algorithm, state, plan)
         if training.budget is not None and not covers(training.budget, reserved, training.rounds):
             return None, state
-        return plan, reserved
+        return replace(plan, jobs=tuple(map(self._poisoned.of, plan.jobs))), reserved
 
     def forget(self) -> None:
         """Drops the rows of the first round: no more trainings will start."""

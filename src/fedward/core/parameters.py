@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 from torch.nn.modules.batchnorm import _NormBase
 
 from fedward.core.validate import InvalidType, InvalidValue
@@ -118,6 +119,11 @@ class FlatModule:
         """The module's output; images go in with the channel running fastest, as the weights do."""
         scores: Tensor = self.module(_channels_last(x) if x.ndim == 4 and x.is_floating_point() else x)
         return scores
+
+    def add_gradient(self, x: Tensor, y: Tensor, divisor: int) -> None:
+        """Adds the gradient of the examples' cross-entropies, summed and divided, to ``gradient``."""
+        loss = cross_entropy(self(x), y, reduction="sum") / divisor
+        loss.backward()  # type: ignore[no-untyped-call]
 
     @property
     def weights(self) -> Tensor:

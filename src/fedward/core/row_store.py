@@ -43,6 +43,13 @@ class RowStore:
         self._rows: dict[Hashable, Row | _OnDisk] = {}
         self._file: BinaryIO | None = None
         self._end = 0
+        # Places in the file that nothing lies at any more, by their size; rows of one model have one size.
+        self._gaps: dict[int, list[int]] = {}
+
+    @property
+    def free(self) -> int:
+        """Bytes of memory that rows may still take."""
+        return self._free
 
     def __contains__(self, name: Hashable) -> bool:
         return name in self._rows
@@ -51,8 +58,7 @@ class RowStore:
         return len(self._rows)
 
     def put(self, name: Hashable, row: Row) -> None:
-        # A user that dropped out has sent nothing, and what is no tensor is small.
-        size = row.update.nbytes if isinstance(row.update, torch.Tensor) else 0
+        size = _size(row)
         if size <= self._free:
             self._free -= size
             self._rows[name] = row
@@ -61,10 +67,12 @@ class RowStore:
             self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - it lives as long as the store
             weakref.finalize(self, self._file.close)
         array = row.update.numpy()
-        content, place = memoryview(array).cast("B"), self._end
-        while content:  # a file may take less than it was given
-            written = os.pwrite(self._file.fileno(), content, self._end)
-            content, self._end = content[written:], self._end + written
+        gaps = self._gaps.get(size)
+        place = gaps.pop() if gaps else self._end
+        self._end = max(self._end, place + size)
+        content, done = memoryview(array).cast("B"), 0
+        while done < size:  # a file may take less than it was given
+            done += os.pwrite(self._file.fileno(), content[done:], place + done)
         self._rows[name] = _OnDisk(row.user, row.norm, array.dtype, place, size)
 
     def get(self, name: Hashable) -> Row:
@@ -77,10 +85,25 @@ class RowStore:
             content += os.pread(self._file.fileno(), row.bytes - len(content), row.place + len(content))
         return Row(row.user, torch.from_numpy(np.frombuffer(content, dtype=row.dtype)), row.norm)
 
+    def pop(self, name: Hashable) -> Row:
+        """A row that nobody will ask for again: its room is free for others."""
+        row, held = self.get(name), self._rows.pop(name)
+        if isinstance(held, _OnDisk):
+            self._gaps.setdefault(held.bytes, []).append(held.place)
+        else:
+            self._free += _size(held)
+        return row
+
     def clear(self) -> None:
         """Forgets everything."""
         self._rows.clear()
+        self._gaps.clear()
         self._free, self._end = self._memory, 0
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+def _size(row: Row) -> int:
+    # A user that dropped out has sent nothing, and what is no tensor is small.
+    return row.update.nbytes if isinstance(row.update, torch.Tensor) else 0

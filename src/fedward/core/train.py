@@ -14,6 +14,7 @@ from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
 from fedward.core.round import finish_round, plan_round
 from fedward.core.types import Adversary, Backend, Journal, Plan, RoundLog, ServerState
+from fedward.core.untrainable import FirstUpdates
 from fedward.core.validate import InvalidValue, whole
 from fedward.privacy.budget import Budget
 
@@ -72,6 +73,7 @@ def _rounds(
     budget: Budget | None,
     journal: Journal | None,
 ) -> Iterator[tuple[ServerState, RoundLog]]:
+    first = FirstUpdates(federation.num_users, over=state.round > 0)
     while state.round < rounds:
         plan = plan_round(algorithm, state, federation, adversary, seed)
         reserved = reserve(algorithm, state, plan)
@@ -83,7 +85,8 @@ def _rounds(
             state, log = finish_round(algorithm, reserved, plan, backend.train(plan.jobs), seed)
         except TrainingFailed as failure:
             raise failure.at(plan.round, state.replica) from failure
-        check_first_round(log)
+        first.add(log)
+        first.check()
         yield state, log
 
 
@@ -94,24 +97,6 @@ def reserve(algorithm: Algorithm, state: ServerState, plan: Plan) -> ServerState
         return reserved
     event = algorithm.protector.local_event(plan.round)
     return replace(reserved, users=state.users.reserve(plan.round, plan.cohort, event))
-
-
-def check_first_round(log: RoundLog) -> None:
-    """Ends a simulation in which not one honest update of the first round is finite.
-
-    Rejected rows are part of every training. Where all of them are rejected from the start it is not the
-    users who are at fault, and hours of training would release nothing but noise.
-    """
-    if log.round > 0 or log.telemetry is None:
-        return
-    honest = [user for user in log.telemetry.cohort if user not in log.telemetry.malicious]
-    if honest and set(honest) <= set(log.telemetry.rejected):
-        raise TrainingFailed(
-            f"none of the {len(honest)} honest updates is finite: the model's loss is not a number from the "
-            "start, or the learning rate is too high",
-            user=honest[0],
-            round=log.round,
-        )
 
 
 def _check_state(state: ServerState, algorithm: Algorithm, size: int, num_users: int) -> None:

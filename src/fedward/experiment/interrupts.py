@@ -38,11 +38,16 @@ _signals = _Signals()
 
 @contextmanager
 def stop_on_signals() -> Iterator[None]:
-    """Within it SIGINT and SIGTERM raise ``Stopped``, but never in the middle of ``held``."""
+    """Within it SIGINT and SIGTERM raise ``Stopped``, but never in the middle of ``held``.
+
+    A signal that the process was started to ignore stays ignored: a shell's job in the background is not to
+    end by the Ctrl-C for another one.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # Python takes signals in the main thread only
         return
-    before = {number: signal.signal(number, _signals.take) for number in _SIGNALS}
+    taken = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, _signals.take) for number in taken}
     try:
         yield
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fedward.core.lockstep import Lockstep
@@ -13,7 +14,7 @@ from fedward.experiment.time_left import TimeLeft
 class ReplicaProgress:
     """Steps that are done, of all; jobs of this session; and seconds left, None while nobody can know.
 
-    A step is one round of one replica of one variant, or its evaluation.
+    A step is one round of one replica of one variant, or its evaluation on one set of examples.
     """
 
     done: int
@@ -26,45 +27,48 @@ class ReplicaProgress:
 class ReplicaClock:
     """Counts the steps of all blocks and measures those of this session.
 
+    All time belongs to some step: loading a block and storing a round to the step that follows, storing
+    scores to the evaluations before.
+
     Args:
-      rounds: how many rounds each of a replica's variants has.
+      steps: how many steps of each kind a replica has.
       replicas: M.
       finished: replicas that earlier sessions have finished.
+      together: counts the jobs.
     """
 
-    def __init__(self, rounds: list[int], replicas: int, finished: int) -> None:
-        variants = len(rounds)
-        left = replicas - finished
-        self._left = {
-            "first round": left * variants,
-            "round": left * (sum(rounds) - variants),
-            "evaluation": left * variants,
-        }
-        self._total = replicas * (sum(rounds) + variants)
+    def __init__(self, steps: Mapping[str, int], replicas: int, finished: int, together: Lockstep) -> None:
+        self._left = {kind: (replicas - finished) * count for kind, count in steps.items()}
+        self._total = replicas * sum(steps.values())
+        self._together = together
         self._time = TimeLeft()
         self._last = time.monotonic()
 
-    def skip(self, first: int, later: int) -> None:
-        """Rounds of the block under way that an earlier session has done."""
-        self._left["first round"] -= first
-        self._left["round"] -= later
+    def skip(self, kind: str, steps: int = 1) -> ReplicaProgress:
+        """Steps that this session need not do."""
+        self._left[kind] -= steps
+        return self.progress()
 
-    def restart(self) -> None:
-        """What follows is measured from now."""
-        self._last = time.monotonic()
-
-    def tick(self, kind: str) -> None:
+    def tick(self, kind: str) -> ReplicaProgress:
         """A step is done; it took the time since the one before."""
-        now = time.monotonic()
-        self._time.add(kind, now - self._last)
-        self._last = now
+        self._time.add(kind, self._elapsed())
         self._left[kind] -= 1
+        return self.progress()
 
-    def progress(self, together: Lockstep) -> ReplicaProgress:
+    def charge(self, kind: str, steps: int) -> None:
+        """Adds the time since the last step to the last so many of a kind: they needed it."""
+        self._time.spread(kind, self._elapsed(), steps)
+
+    def _elapsed(self) -> float:
+        now = time.monotonic()
+        before, self._last = self._last, now
+        return now - before
+
+    def progress(self) -> ReplicaProgress:
         return ReplicaProgress(
             done=self._total - sum(self._left.values()),
             total=self._total,
-            asked=together.asked,
-            run=together.run,
+            asked=self._together.asked,
+            run=self._together.run,
             seconds_left=self._time.estimate(self._left),
         )

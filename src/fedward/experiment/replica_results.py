@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,40 +11,46 @@ from numpy.typing import NDArray
 from scipy import stats
 from torch import Tensor
 
-from fedward.backends import InProcess, Workers
 from fedward.certify.replicas import Replicas
 from fedward.core.validate import InvalidValue
-from fedward.experiment.replica_progress import ReplicaClock
-from fedward.experiment.replica_store import Arrays, ReplicaDirectory, finished_blocks, read_arrays
+from fedward.experiment.arrays_file import Arrays, read_array
+from fedward.experiment.backend import AnyBackend
+from fedward.experiment.replica_progress import ReplicaClock, ReplicaProgress
+from fedward.experiment.replica_setup import triggered
+from fedward.experiment.replica_store import ReplicaDirectory, finished_blocks
+from fedward.experiment.replica_sums import decided
 from fedward.experiment.setup import Setup
 from fedward.experiment.store import RunDirectory
 
 
 def measured(
-    setup: Setup, backend: InProcess | Workers, models: Sequence[Tensor], clock: ReplicaClock
-) -> Iterator[tuple[str, NDArray[Any]]]:
+    setup: Setup, backend: AnyBackend, models: Sequence[Tensor], clock: ReplicaClock
+) -> Generator[ReplicaProgress, None, Arrays]:
     """Confidences ``[models, examples, classes]`` and accuracy; under attack success and cost as well."""
     test = setup.federation.test
     assert test is not None  # checked when the run was made
-    scores = []
-    for confidences in backend.confidences(models, test):
-        scores.append(confidences[:, : setup.federation.num_classes])
-        clock.tick("evaluation")
-    found = np.stack(scores)
-    yield "scores", found
-    # A model that is not finite has the same confidence in all classes: it predicts nothing.
-    decided = found.max(axis=2) > found.min(axis=2)
-    yield "accuracy", ((found.argmax(axis=2) == test.y.numpy()) & decided).mean(axis=1)
-    goal = setup.attack.goal if setup.attack is not None else None
-    for name, examples in goal.triggered if goal is not None else ():
-        metrics = list(backend.evaluate_many(models, examples))
-        yield f"success.{name}", np.array([m.accuracy * (not np.isnan(m.loss)) for m in metrics])
-        yield f"cost.{name}", np.array([m.loss for m in metrics])
+    labels, classes = test.y.numpy(), setup.federation.num_classes
+    scores = np.empty((len(models), len(test), classes), dtype=np.float32)
+    accuracy = np.empty(len(models))
+    for number, confidences in enumerate(backend.confidences(models, test)):
+        each = scores[number]
+        each[:] = confidences[:, :classes]
+        accuracy[number] = ((each.argmax(axis=1) == labels) & decided(each)).mean()
+        yield clock.tick("evaluation")
+    arrays: Arrays = {"scores": scores, "accuracy": accuracy}
+    for name, examples in triggered(setup):
+        metrics = []
+        for metric in backend.evaluate_many(models, examples):
+            metrics.append(metric)
+            yield clock.tick("attack evaluation")
+        arrays[f"success.{name}"] = np.array([m.accuracy * (not np.isnan(m.loss)) for m in metrics])
+        arrays[f"cost.{name}"] = np.array([m.loss for m in metrics])
+    return arrays
 
 
 def summary(directory: ReplicaDirectory, variants: Sequence[str]) -> dict[str, Any]:
     """Accuracy of each variant over all replicas with a 95 % interval for its mean, and the jobs it took."""
-    blocks = directory.arrays()
+    blocks = directory.for_every_replica()
     result: dict[str, Any] = {
         "replicas": directory.finished(),
         "jobs_asked_for": int(sum(block["asked"] for block in blocks)),
@@ -52,8 +58,8 @@ def summary(directory: ReplicaDirectory, variants: Sequence[str]) -> dict[str, A
         "variants": {},
     }
     for name in variants:
-        # One number for each replica: accuracy, and success and cost of attacks.
-        keys = [key for key in blocks[0] if key.rpartition("/")[0] == name and blocks[0][key].ndim == 1]
+        # Accuracy, and success and cost of attacks.
+        keys = [key for key in blocks[0] if key.rpartition("/")[0] == name]
         result["variants"][name] = {
             key.rpartition("/")[2]: _interval(np.concatenate([block[key] for block in blocks]))
             for key in keys
@@ -77,7 +83,7 @@ def load_replicas(path: Path, variant: str | None = None) -> Replicas:
       path: the run directory of ``fedward replicas``.
       variant: its name; not needed where there is only one.
     """
-    blocks: list[Arrays] = [read_arrays(path / name) for _, _, name in finished_blocks(path)]
+    blocks = finished_blocks(path)
     if not blocks:
         raise InvalidValue(f"{path} holds no confidences of single replicas")
     experiments = RunDirectory(path).manifest()["experiment"]["variants"]
@@ -85,10 +91,10 @@ def load_replicas(path: Path, variant: str | None = None) -> Replicas:
         variant = next(iter(experiments))
     if variant not in experiments:
         raise InvalidValue(f"variant must be one of {', '.join(experiments)}, got {variant!r}")
-    scores = np.concatenate([block[f"{variant}/scores"] for block in blocks])
+    scores = np.concatenate([read_array(path / name, f"{variant}/scores") for _, _, name in blocks])
     return Replicas(
         scores=scores,
         numbers=np.arange(len(scores)),
         seed=experiments[variant]["seed"],
-        labels=read_arrays(path / "labels.npz")["labels"],
+        labels=read_array(path / "labels.npz", "labels"),
     )

@@ -10,36 +10,42 @@ result.json             the summary of all finished replicas
 
 from __future__ import annotations
 
-import io
 import json
-import pickle
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from fedward.core.types import ServerState
 from fedward.core.validate import InvalidValue
 from fedward.experiment import checkpoint, lines
+from fedward.experiment.arrays_file import Arrays, check_arrays, read_array, read_arrays, write_arrays
 from fedward.experiment.files import remove_leftovers, write_atomically
+from fedward.experiment.replica_sums import added
+from fedward.experiment.sealed import seal, unseal
 from fedward.experiment.store import RunDirectory
 
-_FORMAT = "fedward block 1"
+_FORMAT = "fedward block 2"
 _NAME = re.compile(r"scores-(\d+)-(\d+)\.npz")
-
-Arrays = dict[str, NDArray[Any]]
+_AGAIN = "remove it, and its replicas are trained again from their first round"
+# All else is one number for each replica, or one for all of them.
+_FOR_EVERY_EXAMPLE = ("scores", "sum", "squares", "votes")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """Replicas ``start`` to ``stop`` - 1 of all variants, with what they have cost so far."""
+    """Replicas ``start`` to ``stop`` - 1 of all variants, with what they have cost so far.
+
+    ``states`` has all variants of the first replica, in the order of ``variants``, then those of the next.
+    """
 
     start: int
     stop: int
+    variants: tuple[str, ...]
     states: tuple[ServerState, ...]
     asked: int = 0
     run: int = 0
@@ -57,49 +63,70 @@ class ReplicaDirectory:
         """Writes what is run, or checks that the directory holds the same run."""
         self._run.begin(manifest)
         remove_leftovers(self.path)
-        if not (self.path / "labels.npz").exists():
-            _write(self.path / "labels.npz", {"labels": labels})
+        self._check_finished(list(manifest["experiment"]["variants"]))
+        file = self.path / "labels.npz"
+        if not file.exists() or not _holds(file, labels):
+            write_arrays(file, {"labels": labels})
+
+    def _check_finished(self, variants: Sequence[str]) -> None:
+        """Notices damage before anything is trained, not when all is done and the summary is made."""
+        if not self._save_space:
+            for start, stop, name in finished_blocks(self.path):
+                again = "remove it and those after it, and their replicas are trained again"
+                _check(self.path / name, variants, stop - start, again)
+        elif (self.path / "sums.npz").exists():
+            again = "put back a copy of it, or start again in another directory with --out"
+            _check(self.path / "sums.npz", variants, None, again)
 
     def finished(self) -> int:
         """How many replicas, from 0 on, are finished."""
         if self._save_space:
             file = self.path / "sums.npz"
-            return int(read_arrays(file)["replicas"]) if file.exists() else 0
-        return finished_blocks(self.path)[-1][1] if finished_blocks(self.path) else 0
+            return int(read_array(file, "replicas")) if file.exists() else 0
+        blocks = finished_blocks(self.path)
+        return blocks[-1][1] if blocks else 0
 
-    def load_block(self) -> Block | None:
-        """The block under way, unless it has been finished."""
+    def load_block(self, variants: Sequence[str]) -> Block | None:
+        """The block under way, in the order of these variants; one that was finished is dropped."""
         file = self.path / "block.pt"
         if not file.exists():
             return None
-        try:
-            saved = torch.load(io.BytesIO(file.read_bytes()), weights_only=True, map_location="cpu")
-        except (RuntimeError, EOFError, pickle.UnpicklingError, ValueError, KeyError) as error:
-            raise InvalidValue(f"{file} is damaged and cannot be read: {error}") from error
-        if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
-            raise InvalidValue(f"{file} must be a file of the format {_FORMAT!r}")
-        block = Block(
-            start=saved["start"],
-            stop=saved["stop"],
-            states=tuple(checkpoint.from_content(state, str(file)) for state in saved["states"]),
+        saved = unseal(_FORMAT, file.read_bytes(), str(file), _AGAIN)
+        if saved["start"] != self.finished():
+            file.unlink()  # killed after its scores were stored and before it was removed
+            return None
+        names, start, stop = list(saved["variants"]), saved["start"], saved["stop"]
+        states = [checkpoint.from_content(state, str(file)) for state in saved["states"]]
+        numbers = [number for number in range(start, stop) for _ in names]
+        if sorted(names) != sorted(variants) or [state.replica for state in states] != numbers:
+            raise InvalidValue(
+                f"{file} must hold replicas {start} to {stop - 1} of {'; '.join(variants)}, "
+                f"got {len(states)} states of {'; '.join(names)}: {_AGAIN}"
+            )
+        return Block(
+            start=start,
+            stop=stop,
+            variants=tuple(variants),
+            states=tuple(
+                states[first + names.index(name)]
+                for first in range(0, len(states), len(names))
+                for name in variants
+            ),
             asked=saved["asked"],
             run=saved["run"],
         )
-        return block if block.start == self.finished() else None
 
     def save_block(self, block: Block) -> None:
         """Stores the block after a round: what a kill from now on does not lose."""
         content = {
-            "format": _FORMAT,
             "start": block.start,
             "stop": block.stop,
+            "variants": list(block.variants),
             "states": [checkpoint.to_content(state) for state in block.states],
             "asked": block.asked,
             "run": block.run,
         }
-        buffer = io.BytesIO()
-        torch.save(content, buffer)
-        write_atomically(self.path / "block.pt", buffer.getvalue())
+        write_atomically(self.path / "block.pt", seal(_FORMAT, content))
 
     def finish_block(self, block: Block, arrays: Arrays) -> None:
         """Stores what the block's replicas say, and only then forgets their states."""
@@ -107,24 +134,28 @@ class ReplicaDirectory:
         if self._save_space:
             sums = self.path / "sums.npz"
             before = read_arrays(sums) if sums.exists() else None
-            _write(sums, _added(before, arrays, block.stop))
+            write_arrays(sums, added(before, arrays, block.stop))
         else:
-            _write(self.path / f"scores-{block.start:06d}-{block.stop:06d}.npz", arrays)
+            write_arrays(self.path / f"scores-{block.start:06d}-{block.stop:06d}.npz", arrays)
         (self.path / "block.pt").unlink(missing_ok=True)
 
     def finish(self, result: dict[str, Any]) -> None:
-        """Writes the summary, and drops a block that was finished just before a kill."""
+        """Writes the summary."""
         text = json.dumps(lines.plain(result), indent=2, allow_nan=False) + "\n"
         write_atomically(self.path / "result.json", text.encode())
-        if self.load_block() is None:
-            (self.path / "block.pt").unlink(missing_ok=True)
 
-    def arrays(self) -> list[Arrays]:
-        """All that is stored, in the order of the replicas; one set of arrays when space is saved."""
+    def for_every_replica(self) -> list[Arrays]:
+        """What is stored as one number for each replica, in their order; one set when space is saved.
+
+        What replicas say about every example is not read: it can be more than there is memory.
+        """
+        names = [name for _, _, name in finished_blocks(self.path)]
         if self._save_space:
-            file = self.path / "sums.npz"
-            return [read_arrays(file)] if file.exists() else []
-        return [read_arrays(self.path / name) for _, _, name in finished_blocks(self.path)]
+            names = ["sums.npz"] if (self.path / "sums.npz").exists() else []
+        return [
+            read_arrays(self.path / name, lambda key: key.rpartition("/")[2] not in _FOR_EVERY_EXAMPLE)
+            for name in names
+        ]
 
 
 def finished_blocks(path: Path) -> list[tuple[int, int, str]]:
@@ -142,38 +173,21 @@ def finished_blocks(path: Path) -> list[tuple[int, int, str]]:
     return found
 
 
-def _added(before: Arrays | None, arrays: Arrays, replicas: int) -> Arrays:
-    """Running sums with another block: scores are summed, what is one number a replica is appended."""
-    sums: Arrays = {"replicas": np.array(replicas)}
-    for name, array in arrays.items():
-        if name.endswith("/scores"):
-            scores = array.astype(np.float64)
-            votes = array.argmax(axis=2)[:, :, None] == np.arange(array.shape[2])
-            stem = name.removesuffix("/scores")
-            # One replica after the other: the same sums whatever the blocks were.
-            for part, values in (("sum", scores), ("squares", scores**2), ("votes", votes.astype(np.int64))):
-                total = before[f"{stem}/{part}"].copy() if before else np.zeros_like(values[0])
-                for value in values:
-                    total += value
-                sums[f"{stem}/{part}"] = total
-        elif array.ndim:
-            sums[name] = np.concatenate([before[name], array]) if before else array
-        else:
-            sums[name] = before[name] + array if before else array
-    return sums
-
-
-def _write(path: Path, arrays: Arrays) -> None:
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
-    write_atomically(path, buffer.getvalue())
-
-
-def read_arrays(path: Path) -> Arrays:
-    """The arrays of one file; nothing in it is run."""
+def _check(file: Path, variants: Sequence[str], replicas: int | None, remedy: str) -> None:
+    """Checks the scores, or running sums, of so many replicas; sums say themselves how many they are of."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except Exception as error:
-        # Damage shows as anything: zlib.error, BadZipFile, EOFError, ...
-        raise InvalidValue(f"{path} is damaged and cannot be read: {error}") from error
+        check_arrays(file)
+        count = int(read_array(file, "replicas")) if replicas is None else replicas
+        found = {name: len(read_array(file, f"{name}/accuracy")) for name in variants}
+        if set(found.values()) != {count}:
+            raise InvalidValue(f"{file} must hold {count} replicas of each variant, got {found}")
+    except InvalidValue as error:
+        raise InvalidValue(f"{error}; {remedy}") from error
+
+
+def _holds(file: Path, labels: NDArray[np.int64]) -> bool:
+    """The labels come from the data, whose digest was compared: a damaged file of them is written again."""
+    try:
+        return np.array_equal(read_array(file, "labels"), labels)
+    except InvalidValue:
+        return False

@@ -14,11 +14,12 @@ import torch
 from dp_accounting import NoOpDpEvent
 from torch import Tensor
 
-from fedward.backends import InProcess, Workers, measure
+from fedward.backends import measure
+from fedward.backends.engine import Choice
 from fedward.core.parameters import ParameterSpec
 from fedward.core.train import train
 from fedward.core.types import ServerState
-from fedward.experiment.backend import check_workers, open_backend
+from fedward.experiment.backend import AnyBackend, check_workers, engine_in_words, open_backend
 from fedward.experiment.digest import data_digest, tensor_digest
 from fedward.experiment.setup import Setup, prepare
 from fedward.experiment.store import RunDirectory
@@ -38,25 +39,38 @@ class Progress:
 
 
 def run(
-    setup: Setup, directory: RunDirectory, *, workers: int | None = 0, device: str = "cpu"
+    setup: Setup,
+    directory: RunDirectory,
+    *,
+    workers: int | None = 0,
+    device: str = "cpu",
+    engine: Choice | None = None,
 ) -> Iterator[Progress]:
     """Runs or resumes; yields after every round. A finished run is left as it is.
 
     Args:
-      workers: how many processes train; 0 for this one, None for one for each core. The result is the same.
+      workers: how many threads or processes train; 0 for this one, None for one for each core. The result is
+        the same.
       device: where models are trained.
+      engine: ``auto``, ``native`` or ``generic``.
     """
     check_workers(workers, device)
-    directory.begin(manifest(setup))
+    words = engine_in_words(setup.model, setup.federation, device, engine)
+    directory.begin(manifest(setup) | {"engine": words})
     if directory.result() is not None:
         return
     with open_backend(
-        setup.model, setup.federation, workers=workers, device=device, also=setup.measured_on
+        setup.model,
+        setup.federation,
+        workers=workers,
+        device=device,
+        engine=engine,
+        also=setup.measured_on,
     ) as backend:
         yield from _run(setup, directory, backend)
 
 
-def _run(setup: Setup, directory: RunDirectory, backend: InProcess | Workers) -> Iterator[Progress]:
+def _run(setup: Setup, directory: RunDirectory, backend: AnyBackend) -> Iterator[Progress]:
     experiment, federation, algorithm = setup.experiment, setup.federation, setup.algorithm
     state = directory.load_state()
     if state is None:
@@ -86,9 +100,7 @@ def _run(setup: Setup, directory: RunDirectory, backend: InProcess | Workers) ->
     _finish(setup, backend, directory, state)
 
 
-def _measured(
-    setup: Setup, backend: InProcess | Workers, directory: RunDirectory, state: ServerState
-) -> Progress:
+def _measured(setup: Setup, backend: AnyBackend, directory: RunDirectory, state: ServerState) -> Progress:
     """Measures the model after its last round where that is due and not done yet."""
     last = state.round - 1
     due = state.round % setup.experiment.evaluation.every == 0 or state.round == setup.experiment.rounds
@@ -99,7 +111,7 @@ def _measured(
     return Progress(rounds=state.round, metrics=records[-1] if records else None)
 
 
-def _measure(setup: Setup, backend: InProcess | Workers, parameters: Tensor) -> tuple[dict[str, Any], int]:
+def _measure(setup: Setup, backend: AnyBackend, parameters: Tensor) -> tuple[dict[str, Any], int]:
     """What is known of a model after a round, and on how many clean test examples."""
     assert setup.federation.test is not None
     if setup.attack is None or setup.attack.goal is None:
@@ -111,7 +123,7 @@ def _measure(setup: Setup, backend: InProcess | Workers, parameters: Tensor) -> 
     return found.to_record(), found.main.examples
 
 
-def _finish(setup: Setup, backend: InProcess | Workers, directory: RunDirectory, state: ServerState) -> None:
+def _finish(setup: Setup, backend: AnyBackend, directory: RunDirectory, state: ServerState) -> None:
     ledger = state.ledger
     own = state.users.guarantees(setup.delta, setup.accountant) if state.users is not None else None
     central = ledger.guarantee(setup.delta, setup.accountant)

@@ -28,8 +28,15 @@ from fedward.core.types import RoundLog, ServerState
 from fedward.core.validate import InvalidValue
 from fedward.experiment import checkpoint, lines
 from fedward.experiment.files import remove_leftovers, write_atomically
+from fedward.experiment.same_run import check_same_run
 from fedward.privacy import Guarantee, Ledger, ledger_file, user_ledgers_file
 from fedward.privacy.user_ledgers import UserLedgers
+
+# Whose these are only run.json says, for single runs and for many replicas.
+_RESULTS = (
+    *("checkpoint.pt", "ledger.json", "users.json", "result.json"),
+    *("block.pt", "sums.npz", "scores-*.npz"),
+)
 
 
 class RunDirectory:
@@ -42,19 +49,12 @@ class RunDirectory:
         """Writes what is run, or checks that the directory holds the same run."""
         file = self.path / "run.json"
         if not file.exists():
-            for name in ("checkpoint.pt", "ledger.json", "users.json", "result.json"):
-                if (self.path / name).exists():
-                    raise InvalidValue(f"{self.path} holds {name} but no run.json: not a run to go on with")
+            found = sorted(each.name for pattern in _RESULTS for each in self.path.glob(pattern))
+            if found:
+                raise InvalidValue(f"{self.path} holds {found[0]} but no run.json: not a run to go on with")
             self._write("run.json", json.dumps(manifest, indent=2) + "\n")
             return
-        stored = self.manifest()
-        for key in ("experiment", "data"):
-            # A table that an older fedward did not know is absent there and null here: that is no difference.
-            changed = ", ".join(_differences(stored.get(key), manifest[key], key))
-            if changed:
-                raise InvalidValue(
-                    f"{self.path} holds another run: {changed} differ; choose another directory with --out"
-                )
+        check_same_run(self.path, self.manifest(), manifest)
 
     def manifest(self) -> dict[str, Any]:
         """What is run, as ``begin`` wrote it."""
@@ -217,11 +217,3 @@ def open_run(path: Path) -> Iterator[RunDirectory]:
         yield RunDirectory(path)
     finally:
         lock.release()
-
-
-def _differences(stored: Any, wanted: Any, key: str) -> Iterator[str]:
-    if isinstance(stored, dict) and isinstance(wanted, dict):
-        for name in sorted(stored.keys() | wanted.keys()):
-            yield from _differences(stored.get(name), wanted.get(name), f"{key}.{name}")
-    elif stored != wanted:
-        yield f"{key} ({stored!r} there, {wanted!r} here)"

@@ -26,6 +26,12 @@ class TimeLeft:
     def add(self, kind: str, seconds: float) -> None:
         self._recent.setdefault(kind, deque(maxlen=_RECENT)).append(seconds)
 
+    def spread(self, kind: str, seconds: float, steps: int) -> None:
+        """Time that the last so many steps of a kind took together, besides what each of them took."""
+        recent = self._recent[kind]
+        for i in range(max(0, len(recent) - steps), len(recent)):
+            recent[i] += seconds / steps
+
     def estimate(self, left: Mapping[str, int]) -> float | None:
         """Seconds for so many steps of each kind; None while one of them has not been measured."""
         kinds = {kind: count for kind, count in left.items() if count > 0}

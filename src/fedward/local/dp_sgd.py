@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,7 +27,7 @@ from fedward.core.validate import (
     rate,
     whole,
 )
-from fedward.local.per_example import check_separable, clipped_sum, examine
+from fedward.local.per_example import ClipsItself, check_separable, clipped_sum, examine
 from fedward.privacy.events import Adjacency, multiplier
 from fedward.privacy.guarantee import Unit
 
@@ -135,7 +135,7 @@ class DPSGD:
         if self.per_layer:
             groups = len(model.spec.layer_sizes())
             bounds = (self.clip_bound / math.sqrt(groups),) * groups
-        layers = examine(model, examples.batch(torch.arange(1))[0]) if len(examples) else ()
+        clipped = clipper(model, examples, bounds)
         weights = model.weights
         velocity = torch.zeros_like(weights)
         if self.noise_source == "system":
@@ -143,10 +143,7 @@ class DPSGD:
             rng = np.random.Generator(np.random.Philox(key=secrets.randbits(128)))
         for _ in range(self.steps):
             batch = torch.from_numpy(np.flatnonzero(rng.random(len(examples)) < self.probability))
-            total = torch.zeros_like(weights)
-            for index in _together(examples, batch):
-                x, y = examples.batch(index)
-                total += clipped_sum(model, x, y, bounds, layers)
+            total = clipped(batch)
             noise = gaussian(len(weights), self.noise_multiplier * self.clip_bound, self.noise_source, rng)
             gradient = ((total + noise.to(total.device)) / self.expected_batch).to(weights.dtype)
             if self.weight_decay:
@@ -168,6 +165,22 @@ def gaussian(size: int, std: float, source: Source, rng: np.random.Generator) ->
     """Gaussian noise in double precision: from the stream, or every bit of it from the operating system."""
     normal = rng.standard_normal(size) if source == "seeded" else system_normal(size)
     return torch.from_numpy(normal).mul_(std)
+
+
+def clipper(model: FlatModule, examples: Examples, bounds: Bounds) -> Callable[[Tensor], Tensor]:
+    """What sums up the clipped gradients of a batch, given its indices."""
+    if isinstance(model, ClipsItself):
+        return lambda batch: model.clipped_sum(examples, batch, bounds)
+    layers = examine(model, examples.batch(torch.arange(1))[0]) if len(examples) else ()
+
+    def clipped(batch: Tensor) -> Tensor:
+        total = torch.zeros_like(model.weights)
+        for index in _together(examples, batch):
+            x, y = examples.batch(index)
+            total += clipped_sum(model, x, y, bounds, layers)
+        return total
+
+    return clipped
 
 
 def _together(examples: Examples, batch: Tensor) -> Iterator[Tensor]:

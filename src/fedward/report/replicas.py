@@ -68,6 +68,17 @@ def _left(seconds: float | None) -> str:
     return f"{hours} h {minutes % 60} min left" if hours else f"{minutes} min left"
 
 
+def more_than_asked(console: Console, wanted: ReplicaRun, found: dict[str, Any]) -> None:
+    """Says so where earlier sessions have finished, or begun, more replicas than this one asked for."""
+    if found["replicas"] > wanted.replicas:
+        console.print(
+            f"asked for {wanted.replicas:,} replicas, but {found['replicas']:,} are finished in the run "
+            f"directory: the result is of all of them",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
 def result(console: Console, found: dict[str, Any]) -> None:
     """Accuracy over all replicas, and the work that was shared."""
     table = Table("variant", "of the replicas", "mean", "95 % interval of the mean")

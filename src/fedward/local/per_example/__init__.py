@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fedward.local.per_example.engine import clipped_sum, examine
+from fedward.local.per_example.engine import ClipsItself, clipped_sum, examine
 from fedward.local.per_example.rules import RULES
 from fedward.local.per_example.separable import check_separable
 
-__all__ = ["RULES", "check_separable", "clipped_sum", "examine"]
+__all__ = ["RULES", "ClipsItself", "check_separable", "clipped_sum", "examine"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Protocol, runtime_checkable
+
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.core.types import Bounds
 from fedward.core.validate import InvalidValue, positive
@@ -16,6 +19,13 @@ from fedward.local.per_example.record import Call, Layer, Unsuited, forward, lay
 _MARGIN = 1.0 - 2.0**-18
 # A gradient so many times its bound can no longer be scaled down in float32 with full precision.
 _MOST = 2.0**100
+
+
+@runtime_checkable
+class ClipsItself(Protocol):
+    """A model with its own way to the sum of clipped gradients, under the guarantee of ``clipped_sum``."""
+
+    def clipped_sum(self, examples: Examples, index: Tensor, bounds: Bounds) -> Tensor: ...
 
 
 def clipped_sum(

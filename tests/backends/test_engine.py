@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from fedward.backends.allocator import keep_freed_memory
 from fedward.backends.device import moved, own_randomness, usable_device
-from fedward.backends.generic import Generic
+from fedward.backends.engine import Engine
 from fedward.core.examples import Examples, Ragged
 from fedward.core.failure import TrainingFailed
 from fedward.core.parameters import FlatModule, ParameterSpec
@@ -26,7 +26,7 @@ def job_for(module: nn.Module, trainer: LocalTrainer | None = None, seed: int = 
 
 def test_dropout_follows_the_seed_of_the_job_and_leaves_torch_as_it_was() -> None:
     module = nn.Sequential(nn.Linear(3, 50), nn.Dropout(0.5), nn.Linear(50, 2))
-    engine = Generic(module)
+    engine = Engine(module)
     torch.manual_seed(1)
     before = torch.get_rng_state()
     one = engine.train(job_for(module, seed=5), OWN).update
@@ -53,7 +53,7 @@ def test_an_update_is_what_the_trainer_does_to_the_model(trainer: LocalTrainer) 
     model = FlatModule(tiny_model())
     job = job_for(tiny_model(), trainer)
     trainer.train(model, OWN, from_local_seed(job.seed))
-    row = Generic(tiny_model()).train(job, OWN)
+    row = Engine(tiny_model()).train(job, OWN)
     assert row.user == 17
     assert torch.equal(row.update, model.parameters - job.parameters)
 
@@ -78,14 +78,14 @@ class Broken(nn.Module):
 def test_a_model_that_cannot_be_trained_ends_with_the_user(module: nn.Module, why: str) -> None:
     examples = Examples(OWN.x, torch.arange(5) % 2)
     with pytest.raises(TrainingFailed, match=f"user 17: the model cannot be trained: {why}"):
-        Generic(module).train(job_for(module), examples)
+        Engine(module).train(job_for(module), examples)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_gpu_that_is_not_there_is_refused() -> None:
     for name in ("cuda", "cuda:1", torch.device("cuda")):
         with pytest.raises(InvalidValue, match="is not to be had here: torch sees no CUDA; use cpu"):
-            Generic(tiny_model(), device=name)
+            Engine(tiny_model(), device=name)
 
 
 def test_devices_that_nobody_can_train_on_are_refused() -> None:

@@ -1,0 +1,57 @@
+// All arithmetic that is worth vector instructions, as one table for each instruction set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "geometry.h"
+
+namespace fedward {
+
+struct Kernels {
+  const char* name;
+  int lanes;  // floats in a vector; channels are rounded up to it, and weights lie in panels of two vectors
+
+  // out = in * weights + bias, rectified if the convolution says so.
+  void (*forward)(const Convolution&, int examples, const float* in, const float* weights, float* out);
+  // weight_gradient += in^T * out_gradient, and the bias likewise.
+  void (*weight_gradient)(const Convolution&, int examples, const float* in, const float* out_gradient,
+                          float* weight_gradient);
+  // in_gradient += out_gradient * transposed.
+  void (*input_gradient)(const Convolution&, int examples, const float* out_gradient, const float* transposed,
+                         float* in_gradient);
+  void (*transpose)(const Convolution&, const float* weights, float* transposed);
+
+  // Winners are kept for the way back: which of its inputs each output of a largest-pool took.
+  void (*pool)(const Pool&, int examples, const float* in, float* out, std::int32_t* winners);
+  // in_gradient += what the outputs send back.
+  void (*pool_gradient)(const Pool&, int examples, const float* out_gradient, const std::int32_t* winners,
+                        float* in_gradient);
+
+  void (*rectify)(float* values, std::size_t count);
+  // Sets a gradient to zero wherever a ReLU gave zero.
+  void (*mask)(float* gradient, const float* values, std::size_t count);
+  // g += decay w, v = momentum v + g, w -= rate v.
+  void (*step)(float* weights, float* velocity, const float* gradient, std::size_t count, float rate,
+               float momentum, float decay);
+  double (*squares)(const float* values, std::size_t count);
+  void (*add_scaled)(float* total, const float* values, float scale, std::size_t count);
+};
+
+namespace portable {
+extern const Kernels kKernels;
+}
+#if defined(__x86_64__)
+namespace avx2 {
+extern const Kernels kKernels;
+}
+namespace avx512 {
+extern const Kernels kKernels;
+}
+#endif
+
+// The kernels of a name: "portable", "avx2", "avx512", or "auto" for the widest that this processor has.
+// Throws std::invalid_argument for a name that does not exist here or needs what the processor lacks.
+const Kernels& kernels_named(const char* name);
+
+}  // namespace fedward

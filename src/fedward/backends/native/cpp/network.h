@@ -1,0 +1,45 @@
+// A forward and a backward pass through a plan, for a chunk of examples.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels.h"
+#include "plan.h"
+
+namespace fedward {
+
+// The examples of a user as they lie in memory, channel by channel, and their labels.
+struct Data {
+  const float* x = nullptr;
+  const std::int64_t* y = nullptr;
+};
+
+// What one thread needs to go through a network: nothing of it is shared.
+class Network {
+ public:
+  Network(const Plan& for_plan, const Kernels& with_kernels);
+
+  // Takes over a model from its flat vector; hands back its packed parameters.
+  std::vector<float> packed(const float* flat) const;
+  // Before passes with new weights, which are not copied; training needs them transposed as well.
+  void set(const float* weights, bool trains);
+
+  // Scores of `count` <= plan.chunk examples, in rows of plan.output().stride.
+  const float* forward(const Data& data, const std::int64_t* index, int count);
+  // Adds the gradient of scale * sum of cross-entropies of the last forward pass. Packed like the weights.
+  void backward(const Data& data, const std::int64_t* index, int count, float scale, float* gradient);
+
+  const Plan& plan;
+  const Kernels& kernels;
+
+ private:
+  void load(const Data& data, const std::int64_t* index, int count);
+  void score_gradient(const Data& data, const std::int64_t* index, int count, float scale);
+
+  const float* weights_ = nullptr;
+  std::vector<std::vector<float>> values_, gradients_, transposed_;
+  std::vector<std::vector<std::int32_t>> winners_;
+};
+
+}  // namespace fedward

@@ -1,0 +1,54 @@
+"""Running sums over replicas, in place of what every one of them says."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedward.experiment.arrays_file import Arrays
+
+
+def decided(scores: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """On which examples a model has an opinion.
+
+    A model that is not finite has the same confidence in all classes: it predicts nothing and votes for
+    nobody, where the first of equals would make it class 0.
+
+    >>> decided(np.array([[0.5, 0.5], [0.6, 0.4]], dtype=np.float32)).tolist()
+    [False, True]
+    """
+    found: NDArray[np.bool_] = scores.max(axis=1) > scores.min(axis=1)
+    return found
+
+
+def added(before: Arrays | None, arrays: Arrays, replicas: int) -> Arrays:
+    """Running sums with another block: scores are summed, what is one number a replica is appended.
+
+    The sums of confidences, of their squares, and of votes; votes of one example may be fewer than replicas,
+    as a model without an opinion has none. The sums of ``before`` are added to in place.
+    """
+    sums: Arrays = {"replicas": np.array(replicas)}
+    for name, array in arrays.items():
+        if name.endswith("/scores"):
+            sums |= _summed(before, name.removesuffix("/scores"), array)
+        elif array.ndim:
+            sums[name] = np.concatenate([before[name], array]) if before else array
+        else:
+            sums[name] = before[name] + array if before else array
+    return sums
+
+
+def _summed(before: Arrays | None, variant: str, scores: NDArray[np.float32]) -> Arrays:
+    kinds = {"sum": np.float64, "squares": np.float64, "votes": np.int64}
+    parts: Arrays = {
+        part: before[f"{variant}/{part}"] if before else np.zeros(scores.shape[1:], dtype=kind)
+        for part, kind in kinds.items()
+    }
+    # One replica after the other: the same sums whatever the blocks were, and no copy of a whole block.
+    for each in scores:
+        exact = each.astype(np.float64)
+        parts["sum"] += exact
+        parts["squares"] += exact**2
+        voters = np.flatnonzero(decided(each))
+        parts["votes"][voters, each[voters].argmax(axis=1)] += 1
+    return {f"{variant}/{part}": array for part, array in parts.items()}

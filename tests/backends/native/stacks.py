@@ -1,0 +1,242 @@
+"""Random stacks of the layers that the native engine knows."""
+
+from __future__ import annotations
+
+import copy
+import math
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from fedward.core.parameters import FlatModule, ParameterSpec
+
+_Pair = tuple[int, int]
+# Of channels: also those that are no multiple of a vector.
+_WIDTHS = (*range(1, 21), 3, 5, 7, 8, 9, 16, 17)
+_CLASSES = (1, 2, 3, 4, 5, 7, 8, 9, 10, 12)
+_MOST_FLOATS = 1500  # between two layers
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A model with random parameters, the shape of its examples, and how many classes it has."""
+
+    module: nn.Module
+    shape: tuple[int, ...]
+    classes: int
+
+    @property
+    def layers(self) -> list[nn.Module]:
+        return [layer for layer in self.module.modules() if type(layer) is not nn.Sequential]
+
+    @property
+    def start(self) -> Tensor:
+        return ParameterSpec.of(self.module).flatten(self.module)
+
+    def examples(self, count: int, seed: int = 0) -> tuple[Tensor, Tensor]:
+        """Examples from a continuous distribution; their labels go round all classes."""
+        generator = torch.Generator().manual_seed(2**31 + seed)  # not the numbers that the parameters are
+        x = torch.randn(count, *self.shape, generator=generator)
+        return x, (torch.arange(count) + seed) % self.classes
+
+    def double(self) -> nn.Module:
+        return copy.deepcopy(self.module).double()
+
+    @contextmanager
+    def flat(self) -> Iterator[FlatModule]:
+        """The model for the loop in float32.
+
+        Torch's convolutions by oneDNN write outside of their memory in the backward pass of a kernel of
+        1 x 1 with a stride and few channels (oneDNN issue 6035). Models with such a layer go without it.
+        """
+        risky = any(
+            isinstance(layer, nn.Conv2d) and layer.kernel_size == (1, 1) and layer.stride != (1, 1)
+            for layer in self.layers
+        )
+        before = torch.backends.mkldnn.is_available() and torch._C._get_mkldnn_enabled()
+        torch.backends.mkldnn.set_flags(before and not risky)
+        try:
+            yield FlatModule(copy.deepcopy(self.module))
+        finally:
+            torch.backends.mkldnn.set_flags(before)
+
+
+@dataclass
+class _Built:
+    """The layers so far, and the shape that they give."""
+
+    rng: random.Random
+    channels: int
+    height: int
+    width: int
+    layers: list[nn.Module] = field(default_factory=list)
+
+    def sides(self) -> tuple[int, int]:
+        return self.height, self.width
+
+    def pair(self, low: int, high: int) -> _Pair:
+        return self.rng.randint(low, high), self.rng.randint(low, high)
+
+    def coin(self) -> bool:
+        return self.rng.random() < 0.5
+
+    def after(self, kernel: _Pair, stride: _Pair, padding: _Pair) -> None:
+        zipped = zip(self.sides(), kernel, stride, padding, strict=True)
+        self.height, self.width = ((n + 2 * p - k) // s + 1 for n, k, s, p in zipped)
+
+
+def _convolution(built: _Built) -> None:
+    kind = built.rng.choice(["numbers", "numbers", "numbers", "same", "valid"])
+    stride = built.pair(1, 3)
+    if kind == "same":
+        half = built.pair(0, 2)
+        kernel, stride, padding = (2 * half[0] + 1, 2 * half[1] + 1), (1, 1), half
+    else:
+        padding = built.pair(0, 3) if kind == "numbers" else (0, 0)
+        kernel = (
+            built.rng.randint(1, min(5, built.height + 2 * padding[0])),
+            built.rng.randint(1, min(5, built.width + 2 * padding[1])),
+        )
+    built.after(kernel, stride, padding)
+    outputs = min(built.rng.choice(_WIDTHS), max(1, _MOST_FLOATS // (built.height * built.width)))
+    built.layers.append(
+        nn.Conv2d(
+            built.channels,
+            outputs,
+            kernel,
+            stride=stride,
+            padding=padding if kind == "numbers" else kind,
+            bias=built.coin(),
+        )
+    )
+    built.channels = outputs
+
+
+def _pool(built: _Built, kind: type[nn.Module], **options: Any) -> None:
+    padding = built.pair(0, 2)
+    # A kernel k with padding p fits if 2 p <= k <= side + 2 p.
+    high, wide = (
+        built.rng.randint(max(1, 2 * p), min(side + 2 * p, max(4, 2 * p)))
+        for side, p in zip(built.sides(), padding, strict=True)
+    )
+    stride = built.pair(1, 3) if built.coin() else None
+    built.after((high, wide), stride or (high, wide), padding)
+    built.layers.append(kind((high, wide), stride=stride, padding=padding, **options))
+
+
+def _largest(built: _Built) -> None:
+    _pool(built, nn.MaxPool2d)
+
+
+def _mean(built: _Built) -> None:
+    _pool(built, nn.AvgPool2d, count_include_pad=built.coin())
+
+
+def _adaptive(built: _Built) -> None:
+    most = max(1, min(14, math.isqrt(_MOST_FLOATS // built.channels)))
+    high, wide = (built.rng.choice([None, built.rng.randint(1, most), most]) for _ in range(2))
+    square = built.coin() and high is not None
+    built.layers.append(nn.AdaptiveAvgPool2d(high if square else (high, wide)))
+    built.height, built.width = high or built.height, (high if square else wide) or built.width
+
+
+def _relu(built: _Built) -> None:
+    built.layers.append(nn.ReLU())
+
+
+def _identity(built: _Built) -> None:
+    built.layers.append(nn.Identity())
+
+
+_FOR_IMAGES = (_convolution,) * 3 + (_largest, _mean, _adaptive) * 2 + (_relu,) * 3 + (_identity,)
+
+
+def _linears(built: _Built) -> None:
+    """Linear layers on what is flat, the last of them for the classes."""
+    features = built.channels * built.height * built.width
+    widths = [built.rng.randint(1, 40) for _ in range(built.rng.randint(0, 2))]
+    for width in [*widths, built.rng.choice(_CLASSES)]:
+        if built.coin():
+            built.layers.append(nn.ReLU())
+        built.layers.append(nn.Linear(features, width, bias=built.coin()))
+        features = width
+    built.channels, built.height, built.width = features, 1, 1
+
+
+def _nested(built: _Built) -> nn.Sequential:
+    """The layers as one stack, or with some of them in stacks of their own."""
+    if len(built.layers) < 2 or built.coin():
+        return nn.Sequential(*built.layers)
+    cut = built.rng.randint(1, len(built.layers) - 1)
+    first, last = built.layers[:cut], built.layers[cut:]
+    return nn.Sequential(nn.Sequential(*first), nn.Sequential(nn.Sequential(*last)))
+
+
+def _randomised(module: nn.Module, seed: int) -> nn.Module:
+    """Parameters for which activations keep their size; a bias of zero would hide mistakes."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            inputs = parameter[0].numel() if parameter.ndim > 1 else 8
+            parameter.copy_(torch.randn(parameter.shape, generator=generator) * 1.4 / math.sqrt(inputs))
+    return module
+
+
+def random_stack(seed: int) -> Stack:
+    """A stack that makes sense: any options of any covered layers on small images or features."""
+    rng = random.Random(seed)
+    kind = rng.choice(["images"] * 5 + ["features", "flat images"])
+    shape: tuple[int, ...] = (rng.randint(1, 3), rng.randint(1, 12), rng.randint(1, 12))
+    if kind == "features":
+        shape = rng.choice([(rng.randint(1, 40),), (rng.randint(1, 20), 2)])
+    built = _Built(rng, *shape) if len(shape) == 3 else _Built(rng, math.prod(shape), 1, 1)
+    if kind == "images":
+        body = [rng.choice(_FOR_IMAGES) for _ in range(rng.randint(0, 5))]
+        body.insert(rng.randint(0, len(body)), _convolution)
+        for layer in body[rng.choice([0, 0, 1]) :]:
+            layer(built)
+    if kind == "images" and rng.random() < 0.3 and any(isinstance(each, nn.Conv2d) for each in built.layers):
+        built.layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+        built.height = built.width = 1
+    else:
+        built.layers += [nn.Flatten()] if len(shape) > 1 or built.coin() else []
+        _linears(built)
+    built.layers += [nn.ReLU()] if rng.random() < 0.15 else []
+    return Stack(_randomised(_nested(built), seed), shape, built.channels)
+
+
+def stacks() -> st.SearchStrategy[Stack]:
+    """Random stacks. By a seed: drawn layer by layer most of them would be alike."""
+    return st.integers(0, 2**32 - 1).map(random_stack)
+
+
+def stack_of(*layers: nn.Module, shape: tuple[int, ...], seed: int = 0) -> Stack:
+    """A stack made by hand, with random parameters."""
+    module = _randomised(nn.Sequential(*layers), seed)
+    with torch.no_grad():
+        classes = module(torch.zeros(1, *shape)).shape[1]
+    return Stack(module, shape, classes)
+
+
+def small_cnn(seed: int = 0) -> Stack:
+    """Two convolutions, a pool of each kind and two linear layers."""
+    return stack_of(
+        nn.Conv2d(2, 5, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(5, 9, (3, 2), stride=(1, 2)),
+        nn.ReLU(),
+        nn.AvgPool2d(2, stride=1, padding=1, count_include_pad=False),
+        nn.Flatten(),
+        nn.Linear(108, 11),
+        nn.ReLU(),
+        nn.Linear(11, 4),
+        shape=(2, 10, 9),
+        seed=seed,
+    )

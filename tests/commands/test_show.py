@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from fedward.backends.native import available
+from fedward.cli import main
+from fedward.commands.show import PARTS
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def shown(*arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+    monkeypatch.setattr(sys, "argv", ["fedward", "show", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    captured = capsys.readouterr()
+    return captured.out if not end.value.code else captured.err
+
+
+@pytest.mark.parametrize("kind", PARTS)
+def test_every_part_is_documented(
+    kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in PARTS[kind]:
+        text = shown(name, monkeypatch=monkeypatch, capsys=capsys)
+        assert f"{kind} {name}" in text
+        assert "not documented" not in text
+        assert len(text) > 80
+
+
+def test_a_model_is_shown_with_its_engine(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = shown("mnist_cnn", monkeypatch=monkeypatch, capsys=capsys)
+    assert ("native engine" if available() else "generic engine: it was not compiled") in text
+    text = shown("mnist_cnn", "--engine", "generic", monkeypatch=monkeypatch, capsys=capsys)
+    assert "generic engine: as asked for" in text
+    assert "linear" in shown("logistic_regression", monkeypatch=monkeypatch, capsys=capsys)
+
+
+def test_a_file_is_shown_with_what_it_would_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = shown(str(EXAMPLES / "user_dp_digits.toml"), monkeypatch=monkeypatch, capsys=capsys)
+    assert "users" in text
+    assert "engine" in text
+    assert "ε" in text
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_name_gets_the_nearest_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = shown("mnist_cn", monkeypatch=monkeypatch, capsys=capsys)
+    assert "did you mean 'mnist_cnn'?" in text
+
+
+def test_an_engine_that_does_not_exist_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = shown("mnist_cnn", "--engine", "gpu", monkeypatch=monkeypatch, capsys=capsys)
+    assert "engine must be one of auto, native, generic, got gpu" in text
