@@ -92,6 +92,7 @@ def test_central_dp_projects_at_the_user_and_clips_again_at_the_server() -> None
 
 def test_a_walk_that_leaves_the_numbers_ends_and_shows_it() -> None:
     model = FlatModule(torch.nn.Linear(3, 2))
+    model.parameters.zero_()  # by chance a model may be right and sure of everything, and would stay
     huge = Examples(EXAMPLES.x * 1e4, EXAMPLES.y)  # type: ignore[operator]
     trainer = ProjectedSGD(sgd=tiny_sgd(learning_rate=3e38, epochs=2)).at_round(0, (0.5,))
     trainer.train(model, huge, np.random.default_rng(0))

@@ -1,0 +1,120 @@
+"""Certified accuracy against the number of attackers: a table, and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from fedward.experiment.certification import Certified, Mode
+
+MODES: tuple[Mode, ...] = ("paper", "inject", "present", "compromise")
+TITLES: dict[Mode, str] = {
+    "paper": "as in the paper",
+    "inject": "k attackers join",
+    "present": "k may be attackers already",
+    "compromise": "k users are taken over",
+}
+SHARES = (0.5, 0.8, 0.9)
+_POINTS = 8
+
+
+def table(console: Console, found: Mapping[str, Certified]) -> None:
+    """For each variant and mode: certified accuracy without attackers, and the largest k at some shares."""
+    rows = Table(
+        "variant", "mode", "confidence", "at k = 0", *(f"k at {share:.0%}" for share in SHARES), "largest k"
+    )
+    for column in list(rows.columns)[3:]:
+        column.justify = "right"
+    for name, certified in found.items():
+        sure = f"{1 - certified.certificate.setting.confidence.error:g}"
+        for mode in MODES:
+            for curve in (certified.curve(mode, sure=True), certified.curve(mode, sure=False)):
+                if curve is None:
+                    continue
+                reached = [curve.largest(share) for share in SHARES]
+                rows.add_row(
+                    name,
+                    mode,
+                    sure if curve.sure else "none",
+                    f"{curve.accuracy[0]:.1%}",
+                    *("-" if k is None else str(k) for k in reached),
+                    str(len(curve.accuracy) - 1),
+                )
+    console.print(rows)
+
+
+def one(console: Console, certified: Certified) -> None:
+    """Certified accuracy of one training at k = 0, 1, 2, ..., as it is printed when there are no variants."""
+    for attack in certified.certificate.attacks:
+        accuracy = attack.accuracy or ()
+        step = max(1, -(-len(accuracy) // _POINTS))
+        at = {k: accuracy[k] for k in range(0, len(accuracy), step)} | {len(accuracy) - 1: accuracy[-1]}
+        told = ", ".join(f"{share:.1%} at {k}" for k, share in at.items())
+        console.print(f"{TITLES[attack.threat]}: certified accuracy {told}", highlight=False, soft_wrap=True)
+
+
+def draw(found: Mapping[str, Certified], path: Path) -> None:
+    """One panel for each mode, one colour for each variant; solid with confidence, dotted without."""
+    # Slow to import, and only this needs it.
+    from matplotlib.figure import Figure
+
+    modes = [mode for mode in MODES if any(each.curve(mode, sure=True) for each in found.values())]
+    canvas = Figure(figsize=(3.4 * len(modes) + 0.6, 3.6), layout="constrained")
+    axes = canvas.subplots(1, len(modes), sharey=True, squeeze=False)[0]
+    for panel, mode in zip(axes, modes, strict=True):
+        for number, (name, certified) in enumerate(found.items()):
+            _lines(panel, certified, mode, f"{name}, " if len(found) > 1 else "", f"C{number}")
+        panel.set_title(TITLES[mode], fontsize=10)
+        panel.set_xlabel("k")
+        panel.set_ylim(0, 1.02)
+        panel.set_xlim(left=0)
+        panel.grid(alpha=0.3)
+        panel.legend(fontsize=6)
+    axes[0].set_ylabel("certified accuracy")
+    canvas.supxlabel("solid: with confidence, dotted: means over the replicas as they are", fontsize=7)
+    canvas.savefig(path, dpi=150)
+
+
+def _lines(panel: Any, certified: Certified, mode: Mode, name: str, colour: str) -> None:
+    for sure in (True, False):
+        curve = certified.curve(mode, sure=sure)
+        if curve is None:
+            continue
+        # Where nothing is certified any more the curve ends on the axis.
+        accuracy = [*curve.accuracy, 0.0]
+        panel.plot(
+            range(len(accuracy)),
+            accuracy,
+            color=colour,
+            linestyle="-" if sure else ":",
+            linewidth=1.5 if sure else 1.0,
+            label=f"{name}ε = {_epsilon(certified, mode):.3g}" if sure else None,
+        )
+
+
+def _epsilon(certified: Certified, mode: Mode) -> float:
+    return certified.papers_epsilon or certified.epsilon if mode == "paper" else certified.epsilon
+
+
+def record(certified: Certified) -> dict[str, Any]:
+    """The curves as plain values, for a program to read."""
+    return {
+        "epsilon": certified.epsilon,
+        "papers_epsilon": certified.papers_epsilon,
+        "delta": certified.certificate.setting.delta,
+        "replicas": len(certified.replicas),
+        "error": certified.certificate.setting.confidence.error,
+        "curves": [
+            {
+                "mode": curve.mode,
+                "with_confidence": curve.sure,
+                "certified_accuracy": list(curve.accuracy),
+                "largest_k_at": {f"{share:g}": curve.largest(share) for share in SHARES},
+            }
+            for curve in certified.curves
+        ],
+    }

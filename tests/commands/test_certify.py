@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedward.cli import main
+from fedward.experiment.replica_store import ReplicaDirectory
+
+EXPERIMENT = """
+seed = 1
+rounds = 2
+[data]
+name = "digits"
+users = 30
+[model]
+name = "logistic_regression"
+[algorithm]
+preset = "user_dp_fedavg"
+clip_bound = 1.0
+noise_multiplier = 1.0
+sampler = { name = "poisson", rate = 0.8 }
+local = { name = "sgd", learning_rate = 0.5, batch_size = 10, epochs = 3 }
+[privacy]
+delta = 1e-3
+accountant = "rdp"
+"""
+ATTACK = """
+[attack]
+who = { name = "random", count = 3 }
+cost_bound = 4.0
+data = [{ name = "single_pixel", target = 0, fraction = 1.0 }]
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "experiment.toml"
+    path.write_text(EXPERIMENT)
+    return path
+
+
+def fedward(*arguments: object, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", ["fedward", *map(str, arguments)])
+    try:
+        main()
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def test_a_certificate_is_written_that_can_be_checked_from_its_files_alone(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = file.parent / "run"
+    assert fedward("certify", file, "-m", 150, "--out", out, monkeypatch=monkeypatch) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "k attackers join: certified accuracy" in printed
+    assert "150, was fixed beforehand" in printed
+    assert (out / "certified_accuracy.png").read_bytes().startswith(b"\x89PNG")
+    moved = file.parent / "elsewhere"
+    moved.mkdir()
+    for name in ("certificate.json", "certificate-scores.npz"):
+        (moved / name).write_bytes((out / name).read_bytes())
+    assert fedward("certificate", "check", moved / "certificate.json", monkeypatch=monkeypatch) == 0
+    assert "the certificate holds" in capsys.readouterr().out
+    curves = json.loads((out / "certified.json").read_text())["all"]["curves"]
+    accuracy = {(c["mode"], c["with_confidence"]): c["certified_accuracy"] for c in curves}
+    assert len(accuracy) == 8
+    assert accuracy["inject", True][0] > 0.2  # so that the rest compares something
+    assert all(len(accuracy["inject", sure]) >= len(accuracy["paper", sure]) for sure in (True, False))
+
+
+def test_variants_get_a_certificate_each(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = file.parent / "run"
+    vary = ("--vary", "algorithm.noise_multiplier=1.0,3.0", "--threat", "inject")
+    assert fedward("certify", file, "-m", 5, *vary, "--out", out, "--json", monkeypatch=monkeypatch) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert list(result["variants"]) == ["noise_multiplier=1.0", "noise_multiplier=3.0"]
+    for name in result["variants"]:
+        certificate = out / f"certificate-{name}.json"
+        assert fedward("certificate", "check", certificate, "--json", monkeypatch=monkeypatch) == 0
+        assert json.loads(capsys.readouterr().out)["holds"]
+    loud, quiet = (result["variants"][f"noise_multiplier={z}"]["epsilon"] for z in ("3.0", "1.0"))
+    assert loud < quiet
+
+
+def test_votes_are_certified_too(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = file.parent / "run"
+    assert fedward("certify", file, "-m", 4, "--score", "vote", "--out", out, monkeypatch=monkeypatch) == 0
+    certificate = json.loads((out / "certificate.json").read_text())
+    assert certificate["stored"]["score"] == "vote"
+    assert certificate["setting"]["confidence"]["method"] == "clopper_pearson"
+
+
+def test_killed_and_resumed_it_is_the_same_certificate(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ("certify", file, "-m", 6, "--block", 2)
+    assert fedward(*command, "--out", file.parent / "whole", monkeypatch=monkeypatch) == 0
+    saved = ReplicaDirectory.save_block
+    rounds = 0
+
+    def killed(self: ReplicaDirectory, block: Any) -> None:
+        nonlocal rounds
+        rounds += 1
+        saved(self, block)
+        if rounds in (1, 3, 4):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ReplicaDirectory, "save_block", killed)
+    ends = [fedward(*command, "--out", file.parent / "parts", monkeypatch=monkeypatch) for _ in range(4)]
+    assert ends == [130, 130, 130, 0]
+    for name in ("certificate.json", "certificate-scores.npz", "certified.json", "certified_accuracy.png"):
+        assert (file.parent / "parts" / name).read_bytes() == (file.parent / "whole" / name).read_bytes()
+
+
+def test_the_cost_of_an_attack_is_measured_beside_its_bounds(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(EXPERIMENT + ATTACK)
+    out = file.parent / "run"
+    command = ("certify", file, "-m", 30, "--attackers", "2,8", "--out", out)
+    assert fedward(*command, "--json", monkeypatch=monkeypatch) == 0
+    result = json.loads(capsys.readouterr().out)["variants"]["all"]
+    measured = {each["attackers"]: each["mean"] for each in result["measured"]}
+    assert list(measured) == [0, 2, 8]
+    assert measured[8] < measured[0]
+    lower = {line["mode"]: line["lower"] for line in result["lines"]}
+    assert lower["compromise"][2] < lower["inject"][2] < measured[0]
+    assert lower["paper"][2] < lower["inject"][2]
+    assert all(not crossed for crossed in result["crossed"].values())
+    assert (out / "attack_cost.png").read_bytes().startswith(b"\x89PNG")
+    assert fedward(*command, monkeypatch=monkeypatch) == 0  # nothing is trained again
+    assert "expected min(cost, 4)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (EXPERIMENT, ("--threat", "injekt"), "did you mean 'inject'"),
+        (EXPERIMENT, ("--method", "hoefding"), "did you mean 'hoeffding'"),
+        (EXPERIMENT, ("--error", "0"), "error"),
+        (EXPERIMENT, ("--score", "loss"), "score must be"),
+        (EXPERIMENT, ("--attendance", "chosen"), "attackers that choose their rounds"),
+        (EXPERIMENT, ("--attackers", "1"), "belong together"),
+        (EXPERIMENT + ATTACK, (), "belong together"),
+        (EXPERIMENT + ATTACK, ("--attackers", "1.5"), "whole numbers"),
+        (EXPERIMENT + ATTACK, ("--attackers", "x"), "KEY=VALUE"),
+        (EXPERIMENT + ATTACK.replace("cost_bound = 4.0\n", ""), ("--attackers", "1"), "cost_bound"),
+        (EXPERIMENT.replace("noise_multiplier = 1.0\n", "noise_multiplier = 0.0\n"), (), "noise"),
+        (EXPERIMENT.replace('"poisson", rate = 0.8', '"fixed_size", size = 5'), (), "added or removed"),
+    ],
+)
+def test_what_cannot_be_certified_is_told_before_anything_is_trained(
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    options: tuple[str, ...],
+    message: str,
+) -> None:
+    file.write_text(text)
+    out = file.parent / "run"
+    assert fedward("certify", file, "-m", 3, *options, "--out", out, monkeypatch=monkeypatch) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert not out.exists()
+
+
+def test_fewer_replicas_than_there_are_is_no_plan(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = file.parent / "run"
+    assert fedward("certify", file, "-m", 4, "--out", out, monkeypatch=monkeypatch) == 0
+    assert fedward("certify", file, "-m", 3, "--out", out, monkeypatch=monkeypatch) == 2
+    assert "fixed beforehand" in " ".join(capsys.readouterr().err.split())
