@@ -118,10 +118,13 @@ class Engine {
   void check_examples(const Floats& x) const {
     check_aligned(x);
     const Grid& grid = plan_.input();
-    std::int64_t floats = 1;
-    for (py::ssize_t i = 1; i < x.ndim(); ++i) floats *= x.shape(i);
-    if (x.ndim() < 2 || floats != std::int64_t(grid.channels) * grid.height * grid.width)
-      refuse("examples have the wrong shape for this model, got " + shape_of(x));
+    const bool pictures = x.ndim() == 4 && x.shape(1) == grid.channels && x.shape(2) == grid.height &&
+                          x.shape(3) == grid.width;
+    // Features may have any shape: the model flattens them.
+    std::int64_t features = 1;
+    for (py::ssize_t i = 1; i < x.ndim(); ++i) features *= x.shape(i);
+    const bool flat = x.ndim() > 1 && grid.height == 1 && grid.width == 1 && features == grid.channels;
+    if (!pictures && !flat) refuse("examples have the wrong shape for this model, got " + shape_of(x));
   }
 
   Data checked(const Floats& x, const Numbers& y, const Numbers& index) const {
