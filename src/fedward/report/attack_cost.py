@@ -68,6 +68,7 @@ def draw(found: Mapping[str, AttackCosts], path: Path) -> None:
     left.set_ylabel(f"expected min(cost, {first.cost_bound:g})")
     right.set_xlabel("τ")
     right.set_ylabel("attackers needed to divide the cost by τ")
+    left.xaxis.get_major_locator().set_params(integer=True)
     for panel in (left, right):
         panel.set_ylim(bottom=0)
         panel.grid(alpha=0.3)

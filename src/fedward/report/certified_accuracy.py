@@ -72,6 +72,7 @@ def draw(found: Mapping[str, Certified], path: Path) -> None:
         panel.set_xlabel("k")
         panel.set_ylim(0, 1.02)
         panel.set_xlim(left=0)
+        panel.xaxis.get_major_locator().set_params(integer=True)
         panel.grid(alpha=0.3)
         panel.legend(fontsize=6)
     axes[0].set_ylabel("certified accuracy")
@@ -92,6 +93,7 @@ def _lines(panel: Any, certified: Certified, mode: Mode, name: str, colour: str)
             color=colour,
             linestyle="-" if sure else ":",
             linewidth=1.5 if sure else 1.0,
+            marker="." if len(accuracy) < 30 else None,
             label=f"{name}ε = {_epsilon(certified, mode):.3g}" if sure else None,
         )
 

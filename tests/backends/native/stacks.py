@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -214,6 +215,11 @@ def random_stack(seed: int) -> Stack:
 def stacks() -> st.SearchStrategy[Stack]:
     """Random stacks. By a seed: drawn layer by layer most of them would be alike."""
     return st.integers(0, 2**32 - 1).map(random_stack)
+
+
+def drawn(count: int) -> settings:
+    """How many stacks a test sees. Nothing is shrunk: a smaller seed is not a simpler stack."""
+    return settings(max_examples=count, phases=[Phase.explicit, Phase.generate])
 
 
 def stack_of(*layers: nn.Module, shape: tuple[int, ...], seed: int = 0) -> Stack:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -23,7 +23,7 @@ from backends.native.oracles import (
     steepness,
     watched,
 )
-from backends.native.stacks import Stack, small_cnn, stack_of, stacks
+from backends.native.stacks import Stack, drawn, small_cnn, stack_of, stacks
 from fedward.core.parameters import ParameterSpec
 from fedward.local.per_example import clipped_sum
 
@@ -66,7 +66,7 @@ def scaled(stack: Stack, factor: float) -> Stack:
     return stack
 
 
-@settings(max_examples=100)
+@drawn(100)
 @given(stack=stacks(), by_layer=st.booleans(), which=st.integers(0, 2), seed=st.integers(0, 999))
 def test_the_sum_is_that_of_the_python_engine(stack: Stack, by_layer: bool, which: int, seed: int) -> None:
     x, y = stack.examples(7, seed)
@@ -102,7 +102,7 @@ def test_the_sum_is_that_of_the_python_engine(stack: Stack, by_layer: bool, whic
 SCALES = st.floats(-6, 6).map(lambda exponent: 10.0**exponent)
 
 
-@settings(max_examples=300)
+@drawn(300)
 @given(
     stack=stacks(),
     weights=SCALES,
@@ -134,7 +134,7 @@ def test_one_example_never_exceeds_its_bound(
 
 
 @pytest.mark.parametrize("name", instruction_sets())
-@settings(max_examples=100)
+@drawn(100)
 @given(
     value=st.floats(2.0**-10, 2.0**10, width=32),
     bound=st.floats(1e-3, 1e3),
@@ -254,7 +254,7 @@ def test_squares_that_overflow_are_measured(value: float) -> None:
         assert found.any()
 
 
-@settings(max_examples=60)
+@drawn(60)
 @given(stack=stacks(), by_layer=st.booleans(), seed=st.integers(0, 999))
 def test_a_batch_is_the_sum_of_its_parts(stack: Stack, by_layer: bool, seed: int) -> None:
     x, y = stack.examples(9, seed)
@@ -276,7 +276,7 @@ def test_a_batch_is_the_sum_of_its_parts(stack: Stack, by_layer: bool, seed: int
     assert np.linalg.norm(whole - one_by_one) <= 16 * 2.0**-24 * limit
 
 
-@settings(max_examples=60)
+@drawn(60)
 @given(
     stack=stacks(), by_layer=st.booleans(), bound=st.sampled_from([1e-3, 1.0, 1e3]), seed=st.integers(0, 999)
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -20,7 +20,7 @@ from backends.native.oracles import (
     instruction_sets,
     size,
 )
-from backends.native.stacks import Stack, stack_of, stacks
+from backends.native.stacks import Stack, drawn, stack_of, stacks
 from fedward.core.examples import Examples
 from fedward.local import SGD
 from fedward.local.projected_sgd import Projected
@@ -32,7 +32,7 @@ def finite(row: Any) -> bool:
     return bool(np.isfinite(np.asarray(row)).all())
 
 
-@settings(max_examples=60)
+@drawn(60)
 @given(stacks(), st.sampled_from([1e30, 1e10, 1e38]), st.sampled_from([0.0, 0.9]), st.booleans())
 def test_a_training_that_diverges_is_seen(stack: Stack, rate: float, momentum: float, bounded: bool) -> None:
     x, y = stack.examples(6)
@@ -44,7 +44,7 @@ def test_a_training_that_diverges_is_seen(stack: Stack, rate: float, momentum: f
     assert finite(loop) or not finite(found)
 
 
-@settings(max_examples=60)
+@drawn(60)
 @given(stacks(), st.sampled_from([math.nan, math.inf, -math.inf, 3e38]), st.integers(0, 999))
 def test_an_example_that_is_not_a_number_is_seen(stack: Stack, value: float, seed: int) -> None:
     x, y = stack.examples(4, seed)

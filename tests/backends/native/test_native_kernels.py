@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 from torch import nn
 
@@ -27,7 +27,7 @@ from backends.native.oracles import (
     steepness,
     watched,
 )
-from backends.native.stacks import Stack, small_cnn, stack_of, stacks
+from backends.native.stacks import Stack, drawn, small_cnn, stack_of, stacks
 from fedward.core.examples import Examples
 from fedward.local import SGD
 from fedward.local.projected_sgd import Projected
@@ -56,7 +56,7 @@ def trainings() -> st.SearchStrategy[Training]:
     return st.builds(random_training, stacks(), st.integers(0, 2**20))
 
 
-@settings(max_examples=250)
+@drawn(250)
 @given(trainings())
 def test_a_training_ends_where_the_loop_ends(training: Training) -> None:
     exact, clear = training.exact()
@@ -72,7 +72,7 @@ def test_a_training_ends_where_the_loop_ends(training: Training) -> None:
     assert size(found - loop) <= 1e-4 * size(exact) + 2 * rounding
 
 
-@settings(max_examples=150)
+@drawn(150)
 @given(stack=stacks(), count=st.sampled_from([5, 1, 2, 9, 67]), seed=st.integers(0, 999))
 def test_a_gradient_is_that_of_double_precision(stack: Stack, count: int, seed: int) -> None:
     engine = engine_of(stack)
@@ -88,7 +88,7 @@ def test_a_gradient_is_that_of_double_precision(stack: Stack, count: int, seed: 
     assert size(found - single.mean(0).numpy()) <= ROUNDING * float(steepness(stack, x[:9], y[:9]).mean())
 
 
-@settings(max_examples=100)
+@drawn(100)
 @given(
     stack=stacks(), first=st.integers(0, 3), count=st.sampled_from([9, 0, 1, 67]), seed=st.integers(0, 999)
 )
@@ -142,7 +142,7 @@ def test_large_layers_take_other_ways_to_the_same_numbers(name: str, instruction
     assert np.abs(engine.scores(stack.start.numpy(), x.numpy(), 0, len(x)) - wanted).max() <= ROUNDING * 10
 
 
-@settings(max_examples=60)
+@drawn(60)
 @given(trainings(), st.sampled_from([0.3, 0.02]))
 def test_a_bound_that_always_acts_keeps_the_model_in_the_ball(training: Training, part: float) -> None:
     free, _ = training.exact()
@@ -161,7 +161,7 @@ def test_a_bound_that_always_acts_keeps_the_model_in_the_ball(training: Training
     assert size(found - exact) <= 1e-4 * size(exact) + steps * rounding
 
 
-@settings(max_examples=30)
+@drawn(30)
 @given(trainings())
 def test_a_bound_that_never_acts_changes_nothing(training: Training) -> None:
     engine = engine_of(training.stack)
@@ -169,7 +169,7 @@ def test_a_bound_that_never_acts_changes_nothing(training: Training) -> None:
     assert same_bits(training.native(engine), training.native(engine, math.inf))
 
 
-@settings(max_examples=50)
+@drawn(50)
 @given(trainings())
 def test_all_instruction_sets_agree(training: Training) -> None:
     _, clear = training.exact()
