@@ -28,6 +28,7 @@ from fedward.core.validate import (
     whole,
 )
 from fedward.local.per_example import ClipsItself, check_separable, clipped_sum, examine
+from fedward.local.per_example.record import Layer
 from fedward.privacy.events import Adjacency, multiplier
 from fedward.privacy.guarantee import Unit
 
@@ -169,18 +170,23 @@ def gaussian(size: int, std: float, source: Source, rng: np.random.Generator) ->
 
 def clipper(model: FlatModule, examples: Examples, bounds: Bounds) -> Callable[[Tensor], Tensor]:
     """What sums up the clipped gradients of a batch, given its indices."""
-    if isinstance(model, ClipsItself):
-        return lambda batch: model.clipped_sum(examples, batch, bounds)
-    layers = examine(model, examples.batch(torch.arange(1))[0]) if len(examples) else ()
+    layers = () if isinstance(model, ClipsItself) or not len(examples) else _layers(model, examples)
 
     def clipped(batch: Tensor) -> Tensor:
-        total = torch.zeros_like(model.weights)
+        # In double precision: in single, one example could move the sum of thousands by more than its bound.
+        total = torch.zeros_like(model.weights, dtype=torch.float64)
         for index in _together(examples, batch):
-            x, y = examples.batch(index)
-            total += clipped_sum(model, x, y, bounds, layers)
+            if isinstance(model, ClipsItself):
+                total += model.clipped_sum(examples, index, bounds)
+            else:
+                total += clipped_sum(model, *examples.batch(index), bounds, layers)
         return total
 
     return clipped
+
+
+def _layers(model: FlatModule, examples: Examples) -> tuple[Layer, ...]:
+    return examine(model, examples.batch(torch.arange(1))[0])
 
 
 def _together(examples: Examples, batch: Tensor) -> Iterator[Tensor]:
