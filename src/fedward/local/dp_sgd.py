@@ -173,7 +173,6 @@ def clipper(model: FlatModule, examples: Examples, bounds: Bounds) -> Callable[[
     layers = () if isinstance(model, ClipsItself) or not len(examples) else _layers(model, examples)
 
     def clipped(batch: Tensor) -> Tensor:
-        # In double precision: in single, one example could move the sum of thousands by more than its bound.
         total = torch.zeros_like(model.weights, dtype=torch.float64)
         for index in _together(examples, batch):
             if isinstance(model, ClipsItself):

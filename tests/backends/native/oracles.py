@@ -166,9 +166,9 @@ class Training:
 
     def loop(self, trainer: LocalTrainer | None = None) -> Array:
         """The update of the generic path."""
-        with self.stack.flat() as model:
-            (trainer or self.sgd).train(model, self.examples, self.rng())
-            return (model.parameters - self.stack.start).numpy()
+        model = self.stack.flat()
+        (trainer or self.sgd).train(model, self.examples, self.rng())
+        return (model.parameters - self.stack.start).numpy()
 
     def exact(self, trainer: LocalTrainer | None = None) -> tuple[Array, bool]:
         """The update in double precision, and whether every pass kept clear of kinks."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,23 +47,9 @@ class Stack:
     def double(self) -> nn.Module:
         return copy.deepcopy(self.module).double()
 
-    @contextmanager
-    def flat(self) -> Iterator[FlatModule]:
-        """The model for the loop in float32.
-
-        Torch's convolutions by oneDNN write outside of their memory in the backward pass of a kernel of
-        1 x 1 with a stride and few channels (oneDNN issue 6035). Models with such a layer go without it.
-        """
-        risky = any(
-            isinstance(layer, nn.Conv2d) and layer.kernel_size == (1, 1) and layer.stride != (1, 1)
-            for layer in self.layers
-        )
-        before = torch.backends.mkldnn.is_available() and torch._C._get_mkldnn_enabled()
-        torch.backends.mkldnn.set_flags(before and not risky)
-        try:
-            yield FlatModule(copy.deepcopy(self.module))
-        finally:
-            torch.backends.mkldnn.set_flags(before)
+    def flat(self) -> FlatModule:
+        """The model for the loop in float32."""
+        return FlatModule(copy.deepcopy(self.module))
 
 
 @dataclass

@@ -40,7 +40,7 @@ def native(
     found: Array = (engine or engine_of(stack)).clipped_sum(
         stack.start.numpy(), x.numpy(), y.numpy(), index, list(bounds)
     )
-    assert found.dtype == np.float32
+    assert found.dtype == np.float64
     return found
 
 
@@ -79,8 +79,8 @@ def test_the_sum_is_that_of_the_python_engine(stack: Stack, by_layer: bool, whic
     # So that all, some or none of the examples are clipped.
     chosen = (measured.min(0) / 2, np.median(measured, 0), measured.max(0) * 2)[which]
     bounds = tuple(float(bound) + 1e-9 for bound in chosen)
-    with stack.flat() as model:
-        loop = clipped_sum(model, x, y, bounds).numpy()
+    model = stack.flat()
+    loop = clipped_sum(model, x, y, bounds).numpy()
     found = native(stack, x, y, bounds)
     exact = [
         np.concatenate(
@@ -209,8 +209,8 @@ def test_an_example_without_a_usable_gradient_adds_nothing(make: Any, by_layer: 
     for kind, broken in broken_examples(stack, x).items():
         assert same_bits(native(stack, broken, y, bounds, engine=engine), wanted), kind
         assert not native(stack, broken, y, bounds, [2, 2], engine).any(), kind
-        with stack.flat() as model:  # the Python engine finds the same ones unusable
-            assert not clipped_sum(model, broken[2:3], y[2:3], bounds).any(), kind
+        model = stack.flat()  # the Python engine finds the same ones unusable
+        assert not clipped_sum(model, broken[2:3], y[2:3], bounds).any(), kind
 
 
 def test_the_largest_bounds_do_not_let_infinity_in() -> None:
@@ -235,9 +235,9 @@ def test_gradients_beyond_the_reach_of_scaling_add_nothing(by_layer: bool) -> No
         norm = float(np.linalg.norm(native(stack, below, y, (bound,)).astype(np.float64)))
         assert bound * (1 - SLACK) <= norm <= bound
         assert not native(stack, above, y, (bound,)).any()
-        with stack.flat() as model:
-            assert clipped_sum(model, below, y, (bound,)).any()
-            assert not clipped_sum(model, above, y, (bound,)).any()
+        model = stack.flat()
+        assert clipped_sum(model, below, y, (bound,)).any()
+        assert not clipped_sum(model, above, y, (bound,)).any()
 
 
 @pytest.mark.parametrize("value", [1e20, 1e25, 1e30])
@@ -247,8 +247,8 @@ def test_squares_that_overflow_are_measured(value: float) -> None:
     x = x * value
     for bounds in ((7.0,), (1e22,)):
         found = native(stack, x, y, bounds)
-        with stack.flat() as model:
-            loop = clipped_sum(model, x, y, bounds).numpy()
+        model = stack.flat()
+        loop = clipped_sum(model, x, y, bounds).numpy()
         difference = np.linalg.norm(found.astype(np.float64) - loop)
         assert difference <= 2 * SLACK * np.linalg.norm(loop.astype(np.float64))
         assert found.any()
@@ -317,3 +317,14 @@ def test_gradients_that_are_zero_or_nearly_so_are_left_as_they_are(name: str) ->
         found = native(linear, x * tiny, y, (1.0,), engine=engine_of(linear, name))
         gradient = gradients_of_examples(linear.double(), (x * tiny).double(), y).sum(0).numpy()
         assert np.abs(found - gradient).max() <= 1e-6 * np.abs(gradient).max() + 1e-44
+
+
+@pytest.mark.parametrize("count", [2, 17, 250, 2000])
+@pytest.mark.parametrize("bound", [0.37, 1e-3])
+def test_one_of_many_equal_examples_moves_the_sum_by_no_more_than_its_bound(count: int, bound: float) -> None:
+    # Equal examples round alike, so what each of them loses or gains adds up: the worst case for a sum.
+    stack = small_cnn()
+    x, y = stack.examples(1, 3)
+    index = [0] * count
+    moved = native(stack, x, y, (bound,), index) - native(stack, x, y, (bound,), index[1:])
+    assert 0.99 * bound < float(np.linalg.norm(moved)) <= bound

@@ -45,7 +45,7 @@ def test_a_training_that_diverges_is_seen(stack: Stack, rate: float, momentum: f
 
 
 @drawn(60)
-@given(stacks(), st.sampled_from([math.nan, math.inf, -math.inf, 3e38]), st.integers(0, 999))
+@given(stacks(), st.sampled_from([math.nan, math.inf, -math.inf]), st.integers(0, 999))
 def test_an_example_that_is_not_a_number_is_seen(stack: Stack, value: float, seed: int) -> None:
     x, y = stack.examples(4, seed)
     x.view(-1)[seed % x.numel()] = value
@@ -54,7 +54,8 @@ def test_an_example_that_is_not_a_number_is_seen(stack: Stack, value: float, see
     )
     engine = engine_of(stack)
     assert finite(training.loop()) or not finite(training.native(engine))
-    with torch.no_grad(), stack.flat() as model:
+    model = stack.flat()
+    with torch.no_grad():
         loop = model(x).numpy()
     found = engine.scores(stack.start.numpy(), x.numpy(), 0, 4)
     # Also place by place: never a number where the loop has none.

@@ -274,4 +274,41 @@ def test_it_never_holds_the_gradients_of_all_examples() -> None:
     model = FlatModule(module)
     with Watch():  # type: ignore[no-untyped-call]
         clipped_sum(model, x, y, (1.0,))
-    assert len(model.weights) <= largest < 2 * len(model.weights)
+    # The sum itself is in double precision: twice as many.
+    assert len(model.weights) <= largest <= 2 * len(model.weights)
+
+
+def _image() -> nn.Module:
+    convolution = nn.Sequential(nn.Conv2d(2, 8, 3, padding=1), nn.GroupNorm(2, 8), nn.ReLU(), nn.Flatten())
+    return seeded(nn.Sequential(convolution, nn.Linear(8 * 36, 3)))
+
+
+def _text() -> nn.Module:
+    return seeded(nn.Sequential(nn.Embedding(7, 5), nn.LayerNorm(5), nn.Flatten(), nn.Linear(20, 3)))
+
+
+@pytest.mark.parametrize("make", [small, _image, _text])
+@pytest.mark.parametrize("count", [2, 17, 250, 2000])
+@pytest.mark.parametrize("bound", [0.37, 1e-3])
+def test_one_of_many_equal_examples_moves_the_sum_by_no_more_than_its_bound(
+    make: Any, count: int, bound: float
+) -> None:
+    # Equal examples round alike, so what each of them loses or gains adds up: the worst case for a sum.
+    one = {small: batch(1, 4)[0], _image: batch(1, 2, 6, 6)[0], _text: torch.tensor([[1, 2, 2, 6]])}[make]
+    model = FlatModule(make())
+    x, y = torch.cat([one] * count), torch.zeros(count, dtype=torch.int64)
+    moved = clipped_sum(model, x, y, (bound,)) - clipped_sum(model, x[1:], y[1:], (bound,))
+    assert 0.99 * bound < float(moved.norm()) <= bound
+
+
+def test_an_infinite_gradient_contributes_nothing_however_large_the_bound() -> None:
+    # Only the first layer's bias hears of 10 times 3e38: its gradient overflows, the scores do not.
+    first, second, third = nn.Linear(1, 1), nn.Linear(1, 1, bias=False), nn.Linear(1, 2, bias=False)
+    first.weight.requires_grad = False
+    with torch.no_grad():
+        first.bias.zero_()
+        second.weight.fill_(3e38)
+        third.weight.copy_(torch.tensor([[10.0], [-10.0]]))
+    model = FlatModule(nn.Sequential(first, second, third))
+    found = clipped_sum(model, torch.zeros(2, 1), torch.tensor([0, 1]), (1e300,))
+    assert found.tolist() == [0.0] * len(model.weights)

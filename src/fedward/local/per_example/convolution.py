@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from fedward.local.per_example.outer import matrix_norms, numbers, products
+from fedward.local.per_example.outer import matrix_norms, numbers
 from fedward.local.per_example.rule import Rule, SquaredNorms, chunks, weigh
 
 Convolution = nn.Conv1d | nn.Conv2d | nn.Conv3d
@@ -33,8 +33,9 @@ def weighted_sum(layer: Convolution, a: Tensor, g: Tensor, weights: Tensor) -> d
     if layer.weight.requires_grad:
         total = torch.zeros(1, dtype=torch.float64, device=a.device)
         for part, windows, rows in _matrices(layer, a, g):
-            factors = windows, weigh(rows, weights[part])
-            total = total + products(*(factor.transpose(0, 1).flatten(1, 2) for factor in factors))
+            factors = windows.double(), weigh(rows, weights[part])
+            inputs, outputs = (factor.transpose(0, 1).flatten(1, 2) for factor in factors)
+            total = total + torch.bmm(outputs.transpose(1, 2), inputs)
         channels, kernel = layer.weight.shape[1], layer.kernel_size
         sums["weight"] = total.view(layer.out_channels, *kernel, channels).movedim(-1, 1)
     if layer.bias is not None and layer.bias.requires_grad:

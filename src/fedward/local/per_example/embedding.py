@@ -28,8 +28,8 @@ def norms(layer: nn.Embedding, a: Tensor, g: Tensor) -> SquaredNorms:
 def weighted_sum(layer: nn.Embedding, a: Tensor, g: Tensor, weights: Tensor) -> dict[str, Tensor]:
     rows = weigh(_without_padding(layer, a, g), weights).reshape(a.numel(), -1)
     tokens, sums = _sums_by(a, rows)
-    total = torch.zeros_like(layer.weight)
-    total[tokens] = sums.to(total.dtype)
+    total = torch.zeros_like(layer.weight, dtype=torch.float64)
+    total[tokens] = sums
     return {"weight": total}
 
 

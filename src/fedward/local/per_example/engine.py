@@ -55,21 +55,21 @@ def clipped_sum(
       layers: what ``examine`` found; a caller with many batches of one kind asks once.
 
     Returns:
-      A vector laid out as ``model.weights``.
+      A vector laid out as ``model.weights``, in double precision.
 
     >>> model = FlatModule(torch.nn.Linear(2, 2, bias=False))
     >>> x, y = torch.tensor([[3.0, 4.0], [0.3, 0.4]]), torch.tensor([0, 1])
     >>> float(clipped_sum(model, x[:1], y[:1], (0.5,)).norm()) <= 0.5
     True
     >>> clipped_sum(model, x[:0], y[:0], (0.5,))
-    tensor([0., 0., 0., 0.])
+    tensor([0., 0., 0., 0.], dtype=torch.float64)
 
     Goodfellow 2015; Li et al., Large language models can be strong differentially private learners, 2022;
     Bu et al., Differentially private optimization on large model at small cost, 2022.
     """
     _check_bounds(model, bounds)
     if len(x) == 0:
-        return torch.zeros_like(model.weights)
+        return torch.zeros_like(model.weights, dtype=torch.float64)
     layers = examine(model, x) if layers is None else layers
     calls = _calls(model, x, y, layers) if layers else None
     if calls is None:
@@ -133,11 +133,14 @@ def _scales(calls: list[Call], batch: int, bounds: Bounds, device: torch.device)
     norms = net.sqrt() + rounding * gross.sqrt()
     limits = torch.tensor(bounds, dtype=torch.float64, device=device).unsqueeze(1)
     scales = torch.where(norms <= limits, 1.0, limits / norms * _MARGIN)
-    return torch.where(norms <= limits * _MOST, scales, torch.nan)
+    # An infinite norm is not below an infinite limit: it would be scaled by zero, to what is no number.
+    usable = torch.isfinite(norms) & (norms <= limits * _MOST)
+    return torch.where(usable, scales, torch.nan)
 
 
 def _weighted(model: FlatModule, calls: list[Call], scales: Tensor) -> Tensor:
-    total = torch.zeros_like(model.parameters)
+    # In double precision: in single, one of many examples could move their sum by more than its bound.
+    total = torch.zeros_like(model.parameters, dtype=torch.float64)
     views = model.spec.views(total)
     for call in calls:
         if call.g is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from fedward.local.per_example.outer import matrix_norms, numbers, products
+from fedward.local.per_example.outer import matrix_norms, numbers
 from fedward.local.per_example.rule import Rule, SquaredNorms, chunks, weigh
 
 
@@ -26,7 +26,7 @@ def weighted_sum(layer: nn.Linear, a: Tensor, g: Tensor, weights: Tensor) -> dic
     rows = weigh(g, weights).flatten(0, -2)
     sums = {}
     if layer.weight.requires_grad:
-        sums["weight"] = products(a.flatten(0, -2).unsqueeze(0), rows.unsqueeze(0))[0]
+        sums["weight"] = rows.T @ a.flatten(0, -2).double()
     if layer.bias is not None and layer.bias.requires_grad:
         sums["bias"] = rows.sum(0)
     return sums

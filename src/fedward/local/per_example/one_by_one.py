@@ -18,7 +18,7 @@ def clipped_one_by_one(model: FlatModule, x: Tensor, y: Tensor, bounds: Bounds) 
     """
     norm: Norm = FlatNorm() if len(bounds) == 1 else PerLayerNorm(sizes=model.spec.layer_sizes())
     gradient = model.gradient
-    total = torch.zeros_like(gradient)
+    total = torch.zeros_like(gradient, dtype=torch.float64)
     for i in range(len(x)):
         gradient.zero_()
         cross_entropy(model(x[i : i + 1]), y[i : i + 1], reduction="sum").backward()  # type: ignore[no-untyped-call]

@@ -51,6 +51,6 @@ def chunks(batch: int, numbers: int) -> Iterator[slice]:
 
 
 def weigh(gradient: Tensor, weights: Tensor) -> Tensor:
-    """The gradient with each example's part multiplied by its weight."""
+    """The gradient with each example's part multiplied by its weight, in double precision to be summed."""
     shape = (-1,) + (1,) * (gradient.ndim - 1)
-    return gradient * weights.to(gradient.dtype).view(shape)
+    return gradient * weights.view(shape)

@@ -35,7 +35,7 @@ struct Kernels {
   void (*step)(float* weights, float* velocity, const float* gradient, std::size_t count, float rate,
                float momentum, float decay);
   double (*squares)(const float* values, std::size_t count);
-  void (*add_scaled)(float* total, const float* values, float scale, std::size_t count);
+  void (*add_scaled)(double* total, const float* values, double scale, std::size_t count);
 };
 
 namespace portable {

@@ -20,6 +20,7 @@ namespace {
 
 // Arrays are taken as they are: a wrong type or layout is refused, never converted behind the caller's back.
 using Floats = py::array_t<float, py::array::c_style>;
+using Doubles = py::array_t<double, py::array::c_style>;
 using Numbers = py::array_t<std::int64_t, py::array::c_style>;
 
 [[noreturn]] void refuse(const std::string& why) { throw std::invalid_argument(why); }
@@ -68,15 +69,15 @@ class Engine {
     return found;
   }
 
-  Floats clipped_sum(const Floats& model, const Floats& x, const Numbers& y, const Numbers& index,
-                     const std::vector<double>& bounds) {
+  Doubles clipped_sum(const Floats& model, const Floats& x, const Numbers& y, const Numbers& index,
+                      const std::vector<double>& bounds) {
     check_model(model);
     const Data data = checked(x, y, index);
     if (bounds.size() != 1 && bounds.size() != std::size_t(plan_.convolutions()))
       refuse("clip bounds must be 1 or one for each layer, got " + std::to_string(bounds.size()));
     for (const double bound : bounds)
       if (!(bound > 0) || std::isinf(bound)) refuse("clip bound must be positive and finite, got " + std::to_string(bound));
-    Floats found(plan_.parameters);
+    Doubles found(plan_.parameters);
     run([&](Network& network) {
       fedward::clipped_sum(network, model.data(), data, index.data(), index.size(), bounds, found.mutable_data());
     });

@@ -27,7 +27,8 @@ void add_batch(Network& network, const Data& data, const std::int64_t* index, st
   });
 }
 
-void unpack(const Plan& plan, const std::vector<float>& packed, float* flat) {
+template <class Number>
+void unpack(const Plan& plan, const std::vector<Number>& packed, Number* flat) {
   for (std::size_t i = 0; i < packed.size(); ++i)
     if (plan.flat_at[i] >= 0) flat[plan.flat_at[i]] = packed[i];
 }
@@ -82,11 +83,12 @@ void gradient(Network& network, const float* flat, const Data& data, const std::
 }
 
 void clipped_sum(Network& network, const float* flat, const Data& data, const std::int64_t* index,
-                 std::int64_t count, const std::vector<double>& bounds, float* found) {
+                 std::int64_t count, const std::vector<double>& bounds, double* found) {
   const Plan& plan = network.plan;
   const Kernels& kernels = network.kernels;
   const std::vector<float> weights = network.packed(flat);
-  std::vector<float> sum(weights.size(), 0.0f), own(weights.size());
+  std::vector<double> sum(weights.size(), 0.0);
+  std::vector<float> own(weights.size());
   std::vector<const Layer*> layers;
   for (const auto& layer : plan.layers)
     if (layer->convolves) layers.push_back(layer.get());
@@ -108,7 +110,7 @@ void clipped_sum(Network& network, const float* flat, const Data& data, const st
     if (scales.size() < layers.size()) continue;
     for (std::size_t l = 0; l < layers.size(); ++l)
       kernels.add_scaled(sum.data() + layers[l]->parameters_at, own.data() + layers[l]->parameters_at,
-                         static_cast<float>(scales[l]), layers[l]->parameters);
+                         scales[l], layers[l]->parameters);
   }
   unpack(plan, sum, found);
 }

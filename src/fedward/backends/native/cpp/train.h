@@ -24,7 +24,7 @@ void gradient(Network& network, const float* flat, const Data& data, const std::
 // The sum of the gradients of `count` examples, each clipped to bounds[0] as a whole, or its layers to
 // bounds[l] each; flat. An example without a usable gradient contributes nothing.
 void clipped_sum(Network& network, const float* flat, const Data& data, const std::int64_t* index,
-                 std::int64_t count, const std::vector<double>& bounds, float* found);
+                 std::int64_t count, const std::vector<double>& bounds, double* found);
 
 // The scores of `count` examples from `first` on, [count, classes].
 void scores(Network& network, const float* flat, const float* x, std::int64_t first, std::int64_t count,

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from fedward.core.parameters import FlatModule
+from fedward.core.strided_points import avoid_overrun
+
+
+def convolution(**options: Any) -> nn.Conv2d:
+    torch.manual_seed(1)
+    return nn.Conv2d(4, 6, 1, **options).double()
+
+
+@given(
+    stride=st.tuples(st.integers(1, 4), st.integers(1, 4)),
+    padding=st.tuples(st.integers(0, 2), st.integers(0, 2)) | st.just("valid"),
+    groups=st.sampled_from([1, 2]),
+    bias=st.booleans(),
+    size=st.tuples(st.integers(1, 7), st.integers(1, 7)),
+)
+def test_picking_pixels_first_is_the_same_function(
+    stride: tuple[int, int], padding: Any, groups: int, bias: bool, size: tuple[int, int]
+) -> None:
+    layer = convolution(stride=stride, padding=padding, groups=groups, bias=bias)
+    x = torch.randn(3, 4, *size, dtype=torch.float64)
+    found = []
+    for each in (layer, copy.deepcopy(layer)):
+        if each is not layer:
+            avoid_overrun(each)
+        inputs = x.clone().requires_grad_()
+        scores = each(inputs)
+        scores.square().sum().backward()
+        found.append([scores.detach(), inputs.grad, *(p.grad for p in each.parameters())])
+    for before, after in zip(*found, strict=True):
+        torch.testing.assert_close(after, before, rtol=1e-12, atol=1e-12)
+
+
+def test_only_points_with_a_stride_are_touched() -> None:
+    layers = nn.Sequential(
+        convolution(), nn.Conv2d(4, 4, 3, stride=2), convolution(stride=2, padding_mode="circular", padding=1)
+    )
+    avoid_overrun(layers)
+    assert not any("_conv_forward" in vars(layer) for layer in layers)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda layer: pickle.loads(pickle.dumps(layer))])
+def test_a_copy_has_parameters_of_its_own(copied: Any) -> None:
+    layer = convolution(stride=2)
+    avoid_overrun(layer)
+    x = torch.randn(1, 4, 5, 5, dtype=torch.float64)
+    before = layer(x)
+    other = copied(layer)
+    with torch.no_grad():
+        other.weight.zero_()
+        other.bias.zero_()
+    assert float(other(x).detach().abs().sum()) == 0
+    assert torch.equal(layer(x), before)
+
+
+def test_a_flat_module_never_uses_the_stride_of_such_a_layer() -> None:
+    model = FlatModule(nn.Sequential(nn.Conv2d(3, 4, 1, stride=2), nn.Flatten(), nn.Linear(16, 2)))
+    x = torch.randn(2, 3, 4, 4)
+    loss = model(x)
+    names, nodes = set(), [loss.grad_fn]
+    while nodes:
+        node = nodes.pop()
+        if node is not None:
+            names.add((node.name(), tuple(getattr(node, "_saved_stride", ()))))
+            nodes += [following for following, _ in node.next_functions]
+    assert {stride for name, stride in names if name.startswith("Convolution")} == {(1, 1)}
