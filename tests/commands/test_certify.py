@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fedward.certify.tally import Tally, read_scores
 from fedward.cli import main
 from fedward.experiment.replica_store import ReplicaDirectory
 
@@ -98,6 +100,48 @@ def test_votes_are_certified_too(
     certificate = json.loads((out / "certificate.json").read_text())
     assert certificate["stored"]["score"] == "vote"
     assert certificate["setting"]["confidence"]["method"] == "clopper_pearson"
+
+
+@pytest.mark.parametrize("save_space", [[], ["--save-space"]])
+def test_a_tally_of_votes_is_all_that_a_certificate_of_votes_needs(
+    file: Path, save_space: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = file.parent / "run"
+    asked = ["certify", file, "-m", 60, "--score", "vote", "--block", 25, "--out", out, *save_space]
+    assert fedward(*asked, monkeypatch=monkeypatch) == 0
+    assert (out / "sums.npz").exists() == bool(save_space)
+    beside = read_scores((out / "certificate-scores.npz").read_bytes())
+    assert isinstance(beside, Tally)
+    assert len(beside) == 60
+    capsys.readouterr()
+    assert fedward("certificate", "check", out / "certificate.json", monkeypatch=monkeypatch) == 0
+    assert "the certificate holds" in capsys.readouterr().out
+    packed = out / "packed.json.gz"
+    packed.write_bytes(gzip.compress((out / "certificate.json").read_bytes()))
+    assert fedward("certificate", "check", packed, monkeypatch=monkeypatch) == 0
+    packed.write_bytes(packed.read_bytes()[:-40])
+    capsys.readouterr()
+    assert fedward("certificate", "check", packed, monkeypatch=monkeypatch) == 1
+    assert "does not hold" in capsys.readouterr().out
+
+
+def test_running_sums_and_single_votes_give_the_same_certificate(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, options in (("a", []), ("b", ["--save-space", "--block", 7])):
+        asked = ["certify", file, "-m", 20, "--score", "vote", "--out", file.parent / name, *options]
+        assert fedward(*asked, monkeypatch=monkeypatch) == 0
+    a, b = ((file.parent / name / "certificate.json").read_bytes() for name in "ab")
+    assert a == b
+
+
+def test_space_is_not_saved_where_every_replica_is_needed(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["certify", file, "-m", 4, "--save-space", "--out", file.parent / "run"]
+    assert fedward(*asked, monkeypatch=monkeypatch) == 2
+    assert "--save-space needs --score vote" in capsys.readouterr().err
+    assert not (file.parent / "run").exists()
 
 
 def test_killed_and_resumed_it_is_the_same_certificate(

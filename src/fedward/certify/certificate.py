@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from fedward.certify.confidence import TopClass
 from fedward.certify.prediction import certified_k
-from fedward.certify.replicas import Replicas, Score
+from fedward.certify.replicas import Score
 from fedward.certify.setting import Setting
+from fedward.certify.tally import Scores
 from fedward.certify.transport import transport
 from fedward.privacy.group import GroupCurve, Threat, group_curve
 from fedward.privacy.guarantee import Guarantee
@@ -76,7 +77,7 @@ class Certificate:
         return len(self.bounds.top)
 
 
-def certify(setting: Setting, replicas: Replicas) -> Certificate:
+def certify(setting: Setting, replicas: Scores) -> Certificate:
     """Computes a certificate from the scores of M replicas and nothing else.
 
         top, lower, upper  from the replicas, at the setting's confidence
@@ -89,10 +90,12 @@ def certify(setting: Setting, replicas: Replicas) -> Certificate:
 
     Args:
       setting: what it is about.
-      replicas: as many as the setting's confidence was planned for.
+      replicas: their scores, or a tally of their votes; as many as the setting's confidence was planned
+        for.
 
     >>> from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
     >>> from fedward.certify.confidence import Confidence
+    >>> from fedward.certify.replicas import Replicas
     >>> from fedward.privacy import Ledger
     >>> ledger = Ledger(
     ...     unit="user", adjacency="add/remove", sampling="Poisson q = 0.1", noise_source="seeded"
@@ -123,7 +126,7 @@ def certify(setting: Setting, replicas: Replicas) -> Certificate:
 
 
 def _attack(
-    setting: Setting, replicas: Replicas, bounds: TopClass, threat: Threat, curves: dict[int, GroupCurve]
+    setting: Setting, replicas: Scores, bounds: TopClass, threat: Threat, curves: dict[int, GroupCurve]
 ) -> Attack:
     most, spending = setting.most(threat), setting.spending
     k = certified_k(bounds.lower, bounds.upper, spending, threat, most=most)

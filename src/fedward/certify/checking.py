@@ -9,8 +9,8 @@ import numpy as np
 from fedward.certify.certificate import Attack, Certificate, certify, predicts_under
 from fedward.certify.certificate_file import Stored
 from fedward.certify.code_version import code_version
-from fedward.certify.replicas import Replicas
 from fedward.certify.statements import statements
+from fedward.certify.tally import read_scores
 from fedward.core.validate import InvalidValue
 
 # Two machines may differ in the last bits of a float, never in a claim.
@@ -41,7 +41,7 @@ def check(stored: Stored, scores: bytes) -> Check:
     """
     claimed = stored.certificate
     try:
-        replicas = Replicas.from_bytes(scores)
+        replicas = read_scores(scores)
     except InvalidValue as error:
         return Check((f"the stored scores are refused: {error}",))
     if replicas.digest() != claimed.scores:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import io
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fedward.certify import scores_file
 from fedward.core.validate import InvalidType, InvalidValue, one_of, whole
 
 Score = Literal["confidence", "vote"]
@@ -20,6 +20,8 @@ SCORES: tuple[str, ...] = get_args(Score)
 _SUM_TOLERANCE = 1e-3
 # Independent trainings do not agree in so many different confidences to the last bit.
 _SAME = 32
+# So many examples at a time: the scores of a large test set do not fit into memory twice.
+_AT_ONCE = 500
 _ARRAYS = ("scores", "numbers", "seed", "score", "labels")
 
 
@@ -50,9 +52,9 @@ class Replicas:
         one_of("score", self.score, SCORES)
         object.__setattr__(self, "seed", int(whole("seed", self.seed, at_least=0)))
         object.__setattr__(self, "scores", _scores(self.scores, self.score))
-        object.__setattr__(self, "numbers", _integers("replica numbers", self.numbers, len(self.scores)))
+        object.__setattr__(self, "numbers", integers("replica numbers", self.numbers, len(self.scores)))
         if self.labels is not None:
-            object.__setattr__(self, "labels", _integers("labels", self.labels, self.examples))
+            object.__setattr__(self, "labels", integers("labels", self.labels, self.examples))
             if bool((self.labels >= self.classes).any()):
                 raise InvalidValue(f"labels must be below {self.classes}, got {self.labels.max()}")
         self._check_independent()
@@ -74,6 +76,11 @@ class Replicas:
         part /= part.sum(axis=2, keepdims=True)
         return np.minimum(part, 1.0, out=part)
 
+    def means(self) -> NDArray[np.float64]:
+        """The mean score of each class, ``[n, C]``."""
+        parts = range(0, self.examples, _AT_ONCE)
+        return np.concatenate([self.scores_of(start, start + _AT_ONCE).mean(axis=0) for start in parts])
+
     def votes(self) -> Replicas:
         """The same replicas, each voting for its most likely class (the first of equals)."""
         chosen = self.scores.argmax(axis=2)
@@ -82,35 +89,25 @@ class Replicas:
 
     def digest(self) -> str:
         """Changes whenever a score, a replica number, the seed or a label changes."""
-        digest = hashlib.blake2b(digest_size=16)
-        for name, array in self._arrays().items():
-            digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
+        return scores_file.digest(self._arrays())
 
     def to_bytes(self) -> bytes:
         """The content of an npz file. The same replicas give the same bytes."""
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, allow_pickle=False, **self._arrays())
-        return buffer.getvalue()
+        return scores_file.to_bytes(self._arrays())
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Replicas:
         """The replicas that ``to_bytes`` wrote; anything else is refused."""
-        try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-        except Exception as error:
-            # Damage shows as anything: zlib.error, BadZipFile, TokenError, NotImplementedError, ...
-            raise InvalidValue(f"stored scores must be an npz file: {error}") from error
-        if not set(_ARRAYS[:4]) <= arrays.keys() <= set(_ARRAYS):
-            raise InvalidValue(
-                f"stored scores must hold {', '.join(_ARRAYS)}, got {', '.join(arrays) or 'nothing'}"
-            )
+        return cls.from_arrays(scores_file.from_bytes(content))
+
+    @classmethod
+    def from_arrays(cls, arrays: scores_file.Arrays) -> Replicas:
+        """The same from the arrays of such a file."""
+        scores_file.require(arrays, _ARRAYS)
         return cls(
             scores=arrays["scores"],
             numbers=arrays["numbers"],
-            seed=_seed(arrays["seed"].tolist()),
+            seed=scores_file.seed_of(arrays["seed"].tolist()),
             score=arrays["score"].tolist(),
             labels=arrays.get("labels"),
         )
@@ -146,12 +143,6 @@ class Replicas:
                 )
 
 
-def _seed(value: Any) -> int:
-    if not (isinstance(value, str) and value.isascii() and value.isdigit()):
-        raise InvalidValue(f"stored seed must be a whole number, got {value!r}")
-    return int(value)
-
-
 def _scores(values: ArrayLike, score: Score) -> NDArray[Any]:
     array: NDArray[Any] = np.ascontiguousarray(values)
     if array.dtype.kind not in "buif":
@@ -176,7 +167,8 @@ def _scores(values: ArrayLike, score: Score) -> NDArray[Any]:
     return array
 
 
-def _integers(name: str, values: ArrayLike, length: int) -> NDArray[np.int64]:
+def integers(name: str, values: ArrayLike, length: int) -> NDArray[np.int64]:
+    """So many whole numbers of at least 0."""
     array: NDArray[Any] = np.asarray(values)
     if array.dtype.kind not in "iu":
         raise InvalidType(f"{name} must be whole numbers, got an array of {array.dtype}")

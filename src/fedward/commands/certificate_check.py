@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +20,9 @@ from fedward.certify.statements import statements
 from fedward.commands.output import AsJson, answer
 from fedward.core.validate import InvalidValue
 
-File = Annotated[Path, typer.Argument(help="A certificate (JSON); its scores must lie beside it.")]
+File = Annotated[
+    Path, typer.Argument(help="A certificate (.json or .json.gz); its scores must lie beside it.")
+]
 
 
 def check(file: File, as_json: AsJson = False) -> None:
@@ -48,9 +52,8 @@ def check(file: File, as_json: AsJson = False) -> None:
 
 def _verdict(file: Path) -> tuple[Certificate | None, Check]:
     try:
-        text = file.read_bytes().decode("utf8")
-        stored = loads(text)
-    except (InvalidValue, UnicodeDecodeError) as error:
+        stored = loads(_content(file).decode("utf8"))
+    except (InvalidValue, UnicodeDecodeError, zlib.error, EOFError, gzip.BadGzipFile) as error:
         return None, Check((str(error),))
     beside = file.parent / stored.file
     try:
@@ -60,6 +63,12 @@ def _verdict(file: Path) -> tuple[Certificate | None, Check]:
         why = getattr(error, "strerror", None) or error
         return stored.certificate, Check((f"the stored scores cannot be read: {str(beside)!a}: {why}",))
     return stored.certificate, recompute(stored, scores)
+
+
+def _content(file: Path) -> bytes:
+    """A certificate as it is, or packed (``.gz``)."""
+    content = file.read_bytes()
+    return gzip.decompress(content) if file.suffix == ".gz" else content
 
 
 def _summary(threat: str, k: Any) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from rich.console import Console
 from fedward.backends.engine import chosen
 from fedward.certify.certificate_file import dumps
 from fedward.certify.statements import statements
+from fedward.certify.tally import Scores
 from fedward.commands.output import AsJson
-from fedward.commands.replicas import BlockSize, Vary
+from fedward.commands.replicas import BlockSize, SaveSpace, Vary
 from fedward.commands.run import Data, Device, EngineOption, File, WorkersOption
 from fedward.core.validate import InvalidValue
 from fedward.experiment import config
@@ -23,7 +24,7 @@ from fedward.experiment.backend import check_workers, engine_in_words
 from fedward.experiment.certification import Certified, Claims, certified
 from fedward.experiment.digest import data_digest
 from fedward.experiment.files import write_atomically
-from fedward.experiment.replica_results import load_replicas
+from fedward.experiment.replica_results import load_replicas, load_tally
 from fedward.experiment.replica_run import ReplicaRun, prepare_variants, run_replicas
 from fedward.experiment.replica_store import ReplicaDirectory
 from fedward.experiment.store import open_run
@@ -72,6 +73,7 @@ def certify_command(
     workers: WorkersOption = None,
     device: Device = "cpu",
     engine: EngineOption = None,
+    save_space: SaveSpace = False,
     block: BlockSize = None,
     as_json: AsJson = False,
 ) -> None:
@@ -88,7 +90,6 @@ def certify_command(
     names = list(variants(content, axes))
     contents = attacked_variants(content, axes, under_attack) if under_attack else variants(content, axes)
     experiments = {name: config.from_content(each, str(file)) for name, each in contents.items()}
-    wanted = ReplicaRun(variants=prepare_variants(experiments, data), replicas=replicas, block=block)
     claims = Claims(
         replicas=replicas,
         threats=tuple(threat or THREATS),  # type: ignore[arg-type]  # the setting checks these three
@@ -97,6 +98,15 @@ def certify_command(
         method=method,
         error=error,
         simultaneous=simultaneous,
+    )
+    tallied = score == "vote" and claims.confidence.method == "clopper_pearson"
+    if save_space and not (tallied or under_attack):
+        raise InvalidValue(
+            "--save-space needs --score vote, or an attack: bounds on confidences and by other methods than "
+            f"clopper_pearson need every replica, got --score {score} and {claims.confidence.method}"
+        )
+    wanted = ReplicaRun(
+        variants=prepare_variants(experiments, data), replicas=replicas, save_space=save_space, block=block
     )
     # What cannot be certified is said now, not after hours of training.
     digest = data_digest(wanted.first.federation)
@@ -109,7 +119,7 @@ def certify_command(
     first = wanted.first
     console.print(engine_in_words(first.model, first.federation, device, engine_chosen), highlight=False)
     with open_run(path) as run:
-        directory = ReplicaDirectory(run, save_space=False)
+        directory = ReplicaDirectory(run, save_space=save_space)
         if (finished := directory.finished()) > replicas:
             raise InvalidValue(
                 f"number of replicas must be fixed beforehand, got {replicas} where {finished} are finished"
@@ -128,8 +138,7 @@ def certify_command(
         else:
             found: dict[str, Certified] = {}
             for name, setting in settings.items():
-                scores = load_replicas(path, name)
-                found[name] = certified(setting, scores.votes() if score == "vote" else scores)
+                found[name] = certified(setting, _scores(path, name, score, tallied))
                 _write(path, found[name], name if len(settings) > 1 else None)
             result = {name: certified_accuracy.record(each) for name, each in found.items()}
             certified_accuracy.draw(found, path / "certified_accuracy.png")
@@ -157,6 +166,13 @@ def _numbers(content: Mapping[str, Any], attackers: str | None) -> tuple[int, ..
     if not all(isinstance(k, int) and not isinstance(k, bool) and k >= 0 for k in found):
         raise InvalidValue(f"attackers must be whole numbers, separated by commas, got {attackers!r}")
     return tuple(sorted({0, *found}))
+
+
+def _scores(path: Path, variant: str, score: str, tallied: bool) -> Scores:
+    if tallied:
+        return load_tally(path, variant)
+    scores = load_replicas(path, variant)
+    return scores.votes() if score == "vote" else scores
 
 
 def _with(name: str, attackers: int) -> str:

@@ -17,7 +17,7 @@ from fedward.certify.setting import Setting
 from fedward.core.validate import InvalidValue
 from fedward.experiment.arrays_file import read_array
 from fedward.experiment.certification import Mode, papers_epsilon
-from fedward.experiment.replica_store import finished_blocks
+from fedward.experiment.replica_store import stored_files
 from fedward.experiment.setup import Setup
 from fedward.experiment.vary import Axis, variants
 from fedward.privacy.group import group_curve
@@ -99,7 +99,7 @@ def costs(setup: Setup, path: Path, variant: str) -> NDArray[np.float64]:
 
 
 def _per_replica(path: Path, key: str) -> NDArray[np.float64]:
-    return np.concatenate([read_array(path / name, key) for _, _, name in finished_blocks(path)])
+    return np.concatenate([read_array(file, key) for file in stored_files(path)])
 
 
 def cost_bound(setup: Setup) -> float:

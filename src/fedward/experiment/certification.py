@@ -14,8 +14,9 @@ from fedward.certify.certificate import Certificate, certify
 from fedward.certify.confidence import Confidence
 from fedward.certify.paper import equation_6, theorem_2
 from fedward.certify.prediction import certified_k
-from fedward.certify.replicas import SCORES, Replicas, Score
+from fedward.certify.replicas import SCORES, Score
 from fedward.certify.setting import Setting
+from fedward.certify.tally import Scores
 from fedward.certify.threat import Attendance, Behaviour, ThreatModel, certifiable, certifiable_algorithm
 from fedward.core.parameters import ParameterSpec
 from fedward.core.validate import InvalidValue, one_of
@@ -126,7 +127,7 @@ class Certified:
     """A certificate, the replicas it was computed from, and its curves beside the paper's."""
 
     certificate: Certificate
-    replicas: Replicas
+    replicas: Scores
     curves: tuple[Curve, ...]
     epsilon: float
     papers_epsilon: float | None
@@ -135,7 +136,7 @@ class Certified:
         return next((c for c in self.curves if c.mode == mode and c.sure == sure), None)
 
 
-def certified(setting: Setting, replicas: Replicas) -> Certified:
+def certified(setting: Setting, replicas: Scores) -> Certified:
     """The certificate of a setting, and certified accuracy in every mode, with confidence and without."""
     if replicas.labels is None:
         raise InvalidValue("certified accuracy needs labels, and these replicas have none")
@@ -164,12 +165,10 @@ def certified(setting: Setting, replicas: Replicas) -> Certified:
 
 
 def averages(
-    replicas: Replicas,
+    replicas: Scores,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """The class with the largest mean score, that mean, and the largest mean of any other class."""
-    means = np.concatenate(
-        [replicas.scores_of(start, start + 500).mean(axis=0) for start in range(0, replicas.examples, 500)]
-    )
+    means = replicas.means()
     order = np.sort(means, axis=1)
     return means.argmax(axis=1), order[:, -1], order[:, -2]
 
@@ -190,7 +189,7 @@ def papers_epsilon(setting: Setting) -> float | None:
 
 def _paper_k(
     setting: Setting,
-    replicas: Replicas,
+    replicas: Scores,
     best: NDArray[np.float64],
     second: NDArray[np.float64],
     epsilon: float,

@@ -12,13 +12,13 @@ from scipy import stats
 from torch import Tensor
 
 from fedward.certify.replicas import Replicas
+from fedward.certify.tally import Tally, decided, votes_of
 from fedward.core.validate import InvalidValue
 from fedward.experiment.arrays_file import Arrays, read_array
 from fedward.experiment.backend import AnyBackend
 from fedward.experiment.replica_progress import ReplicaClock, ReplicaProgress
 from fedward.experiment.replica_setup import triggered
-from fedward.experiment.replica_store import ReplicaDirectory, finished_blocks
-from fedward.experiment.replica_sums import decided
+from fedward.experiment.replica_store import ReplicaDirectory, finished_blocks, stored_files
 from fedward.experiment.setup import Setup
 from fedward.experiment.store import RunDirectory
 
@@ -74,6 +74,30 @@ def _interval(values: NDArray[Any]) -> dict[str, float | None]:
     error = float(values.std(ddof=1)) / len(values) ** 0.5
     width = float(stats.t.ppf(0.975, len(values) - 1)) * error
     return {"mean": mean, "low": mean - width, "high": mean + width}
+
+
+def load_tally(path: Path, variant: str) -> Tally:
+    """How the finished replicas of one variant voted, from their confidences or from running sums.
+
+    Args:
+      path: the run directory of ``fedward replicas`` or ``fedward certify``.
+      variant: its name.
+    """
+    counts: NDArray[np.int64] | None = None
+    replicas = 0
+    for file in stored_files(path):
+        if file.name == "sums.npz":
+            votes, count = read_array(file, f"{variant}/votes"), int(read_array(file, "replicas"))
+        else:
+            scores = read_array(file, f"{variant}/scores")
+            votes, count = votes_of(scores), len(scores)
+        counts = votes if counts is None else counts + votes
+        replicas += count
+    if counts is None:
+        raise InvalidValue(f"{path} holds no finished replicas")
+    seed = RunDirectory(path).manifest()["experiment"]["variants"][variant]["seed"]
+    labels = read_array(path / "labels.npz", "labels")
+    return Tally(counts=counts, replicas=replicas, seed=seed, labels=labels)
 
 
 def load_replicas(path: Path, variant: str | None = None) -> Replicas:

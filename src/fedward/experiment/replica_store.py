@@ -158,6 +158,13 @@ class ReplicaDirectory:
         ]
 
 
+def stored_files(path: Path) -> list[Path]:
+    """The files that hold what finished replicas say: one for each block, or one of running sums."""
+    blocks = [path / name for _, _, name in finished_blocks(path)]
+    sums = path / "sums.npz"
+    return blocks or ([sums] if sums.exists() else [])
+
+
 def finished_blocks(path: Path) -> list[tuple[int, int, str]]:
     """First replica, replica after the last, and file of each finished block; they must follow each other."""
     found = sorted(

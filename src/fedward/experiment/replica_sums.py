@@ -5,20 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fedward.certify.tally import votes_of
 from fedward.experiment.arrays_file import Arrays
-
-
-def decided(scores: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """On which examples a model has an opinion.
-
-    A model that is not finite has the same confidence in all classes: it predicts nothing and votes for
-    nobody, where the first of equals would make it class 0.
-
-    >>> decided(np.array([[0.5, 0.5], [0.6, 0.4]], dtype=np.float32)).tolist()
-    [False, True]
-    """
-    found: NDArray[np.bool_] = scores.max(axis=1) > scores.min(axis=1)
-    return found
 
 
 def added(before: Arrays | None, arrays: Arrays, replicas: int) -> Arrays:
@@ -49,6 +37,5 @@ def _summed(before: Arrays | None, variant: str, scores: NDArray[np.float32]) ->
         exact = each.astype(np.float64)
         parts["sum"] += exact
         parts["squares"] += exact**2
-        voters = np.flatnonzero(decided(each))
-        parts["votes"][voters, each[voters].argmax(axis=1)] += 1
+    parts["votes"] += votes_of(scores)
     return {f"{variant}/{part}": array for part, array in parts.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,28 +23,42 @@ _POINTS = 8
 
 
 def table(console: Console, found: Mapping[str, Certified]) -> None:
-    """For each variant and mode: certified accuracy without attackers, and the largest k at some shares."""
-    rows = Table(
-        "variant", "mode", "confidence", "at k = 0", *(f"k at {share:.0%}" for share in SHARES), "largest k"
-    )
-    for column in list(rows.columns)[3:]:
-        column.justify = "right"
+    """For each variant and mode: certified accuracy without attackers, and the largest k at some shares.
+
+    Each number twice: with the confidence of the certificate, and from the means over the replicas as they
+    are.
+    """
     for name, certified in found.items():
-        sure = f"{1 - certified.certificate.setting.confidence.error:g}"
+        rows = Table("mode", "at k = 0", *(f"k at {share:.0%}" for share in SHARES), "largest k")
+        rows.title = name if len(found) > 1 else None
+        for column in rows.columns[1:]:
+            column.justify = "right"
         for mode in MODES:
-            for curve in (certified.curve(mode, sure=True), certified.curve(mode, sure=False)):
-                if curve is None:
-                    continue
-                reached = [curve.largest(share) for share in SHARES]
+            curves = [certified.curve(mode, sure=sure) for sure in (True, False)]
+            both = [curve for curve in curves if curve is not None]
+            if both:
                 rows.add_row(
-                    name,
                     mode,
-                    sure if curve.sure else "none",
-                    f"{curve.accuracy[0]:.1%}",
-                    *("-" if k is None else str(k) for k in reached),
-                    str(len(curve.accuracy) - 1),
+                    _pair(f"{100 * curve.accuracy[0]:.1f}" for curve in both),
+                    *(_pair(_whole(curve.largest(share)) for curve in both) for share in SHARES),
+                    _pair(str(len(curve.accuracy) - 1) for curve in both),
                 )
-    console.print(rows)
+        console.print(rows)
+    error = next(iter(found.values())).certificate.setting.confidence.error
+    console.print(
+        f"each twice: at confidence {1 - error:g} / from the means as they are; "
+        "at k = 0: certified accuracy in %; k at 50%: the largest k at which it is at least 50%",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _whole(k: int | None) -> str:
+    return "-" if k is None else str(k)
+
+
+def _pair(values: Iterable[str]) -> str:
+    return " / ".join(values)
 
 
 def one(console: Console, certified: Certified) -> None:

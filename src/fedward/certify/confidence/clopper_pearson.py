@@ -34,7 +34,24 @@ def clopper_pearson(values: ArrayLike, error: float, side: Side) -> Array:
         raise InvalidValue(f"votes must be 0 or 1 for Clopper-Pearson, got {x[between][0]}")
     if side == "upper":
         return np.asarray(1.0 - clopper_pearson(1.0 - x, error, "lower"))
-    votes = x.sum(axis=0)
+    return _lower(x.sum(axis=0), len(x), error)
+
+
+def clopper_pearson_of(counts: ArrayLike, replicas: int, error: float, side: Side) -> Array:
+    """The same bound from how many of M replicas voted for a class.
+
+    >>> round(float(clopper_pearson_of(1000, 1000, 0.01, "lower")), 4)
+    0.9954
+    """
+    votes = np.asarray(counts, dtype=np.float64)
+    return (
+        np.asarray(1.0 - _lower(replicas - votes, replicas, error))
+        if side == "upper"
+        else _lower(votes, replicas, error)
+    )
+
+
+def _lower(votes: Array, replicas: int, error: float) -> Array:
     # The inverse is not defined for no vote; the bound is.
-    found = betaincinv(np.maximum(votes, 1.0), len(x) - votes + 1.0, error)
+    found = betaincinv(np.maximum(votes, 1.0), replicas - votes + 1.0, error)
     return np.asarray(np.where(votes > 0, found, 0.0))

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedward.certify.confidence.betting import betting, betting_sequence
-from fedward.certify.confidence.clopper_pearson import clopper_pearson
+from fedward.certify.confidence.clopper_pearson import clopper_pearson, clopper_pearson_of
 from fedward.certify.confidence.concentration import empirical_bernstein, hoeffding
 from fedward.certify.confidence.values import Array
-from fedward.certify.replicas import Replicas
+from fedward.certify.tally import Scores, Tally
 from fedward.core.validate import InvalidType, InvalidValue, one_of, open_unit, whole
 
 METHODS: dict[str, Any] = {
@@ -104,13 +104,15 @@ class Confidence:
         ways = 2 if whole("number of classes", classes, at_least=2) == 2 else classes + 2
         return self.error / (ways * (whole("number of examples", examples) if self.simultaneous else 1))
 
-    def bounds(self, replicas: Replicas) -> TopClass:
+    def bounds(self, replicas: Scores) -> TopClass:
         """The top class of each test example and its bounds. The replicas must be as many as were planned."""
         if len(replicas) != self.replicas:
             raise InvalidValue(
                 f"number of replicas must be {self.replicas}, as fixed beforehand, got {len(replicas)}"
             )
         each = self.each(replicas.classes, replicas.examples)
+        if isinstance(replicas, Tally):
+            return self._tallied(replicas, each)
         size = max(1, _BLOCK // (len(replicas) * replicas.classes))
         blocks = [
             self._bounds(replicas.scores_of(start, start + size), each)
@@ -121,12 +123,23 @@ class Confidence:
     def _bounds(self, scores: Array, each: float) -> TopClass:
         bound = METHODS[self.method]
         top = scores.mean(axis=0).argmax(axis=1)
-        rows = np.arange(len(top))
-        lower: Array = bound(scores[:, rows, top], each, "lower")
-        # Scores sum to one, so this holds whenever the lower bound does.
-        upper = 1.0 - lower
-        if scores.shape[2] > 2:
-            others: Array = bound(scores, each, "upper")
-            others[rows, top] = 0.0
-            upper = np.minimum(upper, others.max(axis=1))
-        return TopClass(top.astype(np.int64), lower, upper)
+        lower: Array = bound(scores[:, np.arange(len(top)), top], each, "lower")
+        return _with_others(top, lower, bound(scores, each, "upper") if scores.shape[2] > 2 else None)
+
+    def _tallied(self, tally: Tally, each: float) -> TopClass:
+        if self.method != "clopper_pearson":
+            raise InvalidValue(f"method must be clopper_pearson for a tally of votes, got {self.method!r}")
+        top = tally.counts.argmax(axis=1)
+        lower = clopper_pearson_of(tally.counts[np.arange(len(top)), top], len(tally), each, "lower")
+        others = clopper_pearson_of(tally.counts, len(tally), each, "upper")
+        return _with_others(top, lower, others if tally.classes > 2 else None)
+
+
+def _with_others(top: NDArray[np.int64], lower: Array, others: Array | None) -> TopClass:
+    """The bounds of a top class, given the upper bounds of all classes where there are more than two."""
+    # Scores sum to one (votes to at most one), so this holds whenever the lower bound does.
+    upper = 1.0 - lower
+    if others is not None:
+        others[np.arange(len(top)), top] = 0.0
+        upper = np.minimum(upper, others.max(axis=1))
+    return TopClass(top.astype(np.int64), lower, upper)
