@@ -13,6 +13,7 @@ from fedward.commands import certificate
 from fedward.commands.certificate_check import check
 from fedward.commands.certify import certify_command
 from fedward.commands.plan import plan_command
+from fedward.commands.pretrain import pretrain_command
 from fedward.commands.privacy import calibrate, epsilon, ledger
 from fedward.commands.replicas import replicas_command
 from fedward.commands.run import run_command
@@ -30,6 +31,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("run")(run_command)
+app.command("pretrain")(pretrain_command)
 app.command("replicas")(replicas_command)
 app.command("certify")(certify_command)
 app.command()(epsilon)

@@ -6,11 +6,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fedward.certify.tally import Tally, read_scores
 from fedward.cli import main
+from fedward.experiment import config
 from fedward.experiment.replica_store import ReplicaDirectory
+from fedward.experiment.setup import prepare
 
 EXPERIMENT = """
 seed = 1
@@ -225,3 +228,64 @@ def test_fewer_replicas_than_there_are_is_no_plan(
     assert fedward("certify", file, "-m", 4, "--out", out, monkeypatch=monkeypatch) == 0
     assert fedward("certify", file, "-m", 3, "--out", out, monkeypatch=monkeypatch) == 2
     assert "fixed beforehand" in " ".join(capsys.readouterr().err.split())
+
+
+INSTANCE = """
+seed = 1
+rounds = 2
+[data]
+name = "digits"
+users = 5
+[model]
+name = "logistic_regression"
+[algorithm]
+preset = "insdp_fedavg"
+sampler = { name = "everyone" }
+local = { name = "dp_sgd", learning_rate = 0.5, probability = 0.1, expected_batch = 25, steps = 5, \
+noise_multiplier = 2.0, clip_bound = 1.0 }
+[privacy]
+delta = 1e-3
+"""
+ONE = ATTACK.replace("count = 3", "count = 1").replace('"single_pixel"', '"label_flip", source = 1')
+
+
+def test_poisoned_examples_are_counted_where_examples_are_hidden(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(INSTANCE + ONE)
+    out = file.parent / "run"
+    asked = ["certify", file, "-m", 12, "--attackers", "3,20", "--out", out]
+    assert fedward(*asked, monkeypatch=monkeypatch) == 0
+    (result,) = json.loads((out / "certified.json").read_text()).values()
+    assert [each["attackers"] for each in result["measured"]] == [0, 3, 20]
+    names = json.loads((out / "run.json").read_text())["experiment"]["variants"]
+    assert set(names) == {"0 poisoned examples", "3 poisoned examples", "20 poisoned examples"}
+    setup = prepare(config.from_content(names["20 poisoned examples"], "run.json"))
+    assert setup.attack is not None
+    (user,) = setup.attack.adversary.users
+    own = setup.federation.user(user)
+    bad = setup.attack.adversary.poison(user, own, 0, np.random.default_rng(0))
+    assert bad is not None
+    assert int((bad[1].y != own.y).sum()) == 20
+
+
+@pytest.mark.parametrize(
+    ("attack", "attackers", "message"),
+    [
+        (ONE, "1000", "poisoned examples must be at most the"),
+        (ONE.replace("count = 1", "count = 2"), "1", "counted in poisoned examples of one user"),
+        (ONE + 'model = [{ name = "scale", factor = 5.0 }]\n', "1", "none of updates"),
+    ],
+)
+def test_attackers_that_poison_examples_must_be_countable(
+    file: Path,
+    attack: str,
+    attackers: str,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file.write_text(INSTANCE + attack)
+    asked = ["certify", file, "-m", 4, "--attackers", attackers, "--out", file.parent / "run"]
+    assert fedward(*asked, monkeypatch=monkeypatch) == 2
+    assert message in " ".join(capsys.readouterr().err.split())

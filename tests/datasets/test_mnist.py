@@ -13,6 +13,7 @@ import torch
 
 from fedward.core.validate import InvalidType, InvalidValue
 from fedward.datasets import idx, mnist
+from fedward.datasets.idx_images import read_writers
 
 Write = Callable[..., Path]
 
@@ -57,10 +58,10 @@ def test_classes_are_kept_and_renumbered_in_the_given_order(small_mnist: Path) -
 @pytest.mark.parametrize(
     ("classes", "message"),
     [
-        ((3,), r"at least 2 different digits, got \[3\]"),
-        ((), r"at least 2 different digits, got \[\]"),
-        ((1, 1), r"at least 2 different digits, got \[1, 1\]"),
-        ((0, 10), "digits from 0 to 9, got 10"),
+        ((3,), r"at least 2 different numbers, got \[3\]"),
+        ((), r"at least 2 different numbers, got \[\]"),
+        ((1, 1), r"at least 2 different numbers, got \[1, 1\]"),
+        ((0, 10), "numbers from 0 to 9, got 10"),
         ((0, -1), "class must be at least 0, got -1"),
     ],
 )
@@ -125,7 +126,7 @@ def test_writers_cut_off_anywhere_are_refused(small_mnist: Path) -> None:
     for length in range(len(data)):
         path.write_bytes(data[:length])
         with pytest.raises(InvalidValue, match=r"train-writers\.npy must be an array"):
-            mnist.read_writers(raw(small_mnist), "train", 60)
+            read_writers(path, 60)
 
 
 def test_writers_with_a_damaged_header_are_refused(small_mnist: Path) -> None:
@@ -135,7 +136,7 @@ def test_writers_with_a_damaged_header_are_refused(small_mnist: Path) -> None:
     for place in range(start, end + 1):
         path.write_bytes(data[:place] + b"\xff" + data[place + 1 :])
         with pytest.raises(InvalidValue, match=r"train-writers\.npy must "):
-            mnist.read_writers(raw(small_mnist), "train", 60)
+            read_writers(path, 60)
 
 
 def test_an_archive_of_writers_is_refused(small_mnist: Path) -> None:
@@ -143,7 +144,7 @@ def test_an_archive_of_writers_is_refused(small_mnist: Path) -> None:
     with path.open("wb") as file:
         np.savez(file, writers=np.arange(60))
     with pytest.raises(InvalidValue, match="got an archive"):
-        mnist.read_writers(raw(small_mnist), "train", 60)
+        read_writers(path, 60)
 
 
 def test_images_labels_and_their_numbers_are_checked(small_mnist: Path, write_idx: Write) -> None:
@@ -220,10 +221,10 @@ def test_a_download_with_a_wrong_checksum_is_refused_and_leaves_nothing(
 def test_without_files_and_network_one_error_says_what_to_put_where(
     small_mnist: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*args: Any) -> None:
+    def fail(*args: Any, **kwargs: Any) -> None:
         raise ConnectionError("no route to host")
 
-    monkeypatch.setattr(mnist, "download", fail)
+    monkeypatch.setattr(pooch.HTTPDownloader, "__call__", fail)
     (raw(small_mnist) / "train-labels-idx1-ubyte.gz").unlink()
     (raw(small_mnist) / "t10k-images-idx3-ubyte.gz").unlink()
     with pytest.raises(InvalidValue) as caught:
@@ -231,7 +232,8 @@ def test_without_files_and_network_one_error_says_what_to_put_where(
     assert isinstance(caught.value, FileNotFoundError)
     assert str(caught.value) == (
         f"{raw(small_mnist)} must hold the MNIST files; put train-labels-idx1-ubyte.gz, "
-        "t10k-images-idx3-ubyte.gz there (or the same unpacked). Downloading them failed: no route to host"
+        f"t10k-images-idx3-ubyte.gz (or the same unpacked) there, from {mnist.URL}. "
+        "Downloading them failed: no route to host"
     )
 
 
@@ -248,7 +250,7 @@ def test_real_mnist_is_complete(real_mnist: Path) -> None:
     assert (round(float(x.mean()), 4), round(float(x.std()), 4)) == (0.1307, 0.3081)
     assert federation.num_users == 539
     assert (int(federation.sizes.min()), int(federation.sizes.max())) == (19, 131)
-    test_writers = np.unique(mnist.read_writers(raw(real_mnist), "t10k", 10_000))
+    test_writers = np.unique(read_writers(raw(real_mnist) / "t10k-writers.npy", 10_000))
     assert len(test_writers) == 297
     assert not set(test_writers.tolist()) & set(federation.names.tolist())
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedward.core.validate import InvalidValue
+from fedward.datasets import DATASETS
 from fedward.experiment.config import Experiment, from_content, parse, read
 from fedward.sampling import FixedSizeSampler, PoissonSampler
 from support import tiny_model
@@ -99,9 +100,9 @@ def test_delta_and_accountant_have_stated_defaults() -> None:
         ({"round": 3}, "unknown key 'round'; did you mean 'rounds'"),
         (
             {"data__name": "digit"},
-            "data: name must be one of digits, mnist, synthetic, got 'digit'; did you mean 'digits'",
+            f"data: name must be one of {', '.join(DATASETS)}, got 'digit'; did you mean 'digits'",
         ),
-        ({"data__name": None}, "data: the key 'name' is missing; it must be one of digits, mnist"),
+        ({"data__name": None}, "data: the key 'name' is missing; it must be one of cifar10, cifar100"),
         ({"data__user": 3}, "data: unknown key 'user'; did you mean 'users'"),
         ({"data": 3}, "data must be a table, got 3"),
         ({"model__name": "digits_cn"}, "did you mean 'digits_cnn'"),

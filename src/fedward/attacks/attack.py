@@ -120,9 +120,13 @@ class Attack:
                     f"rounds of the attack must be one or more different ones, got {list(self.rounds)}"
                 )
 
+    def users(self, federation: Federation, seed: int) -> frozenset[int]:
+        """The users that attack."""
+        return self.who.choose(federation, stream(seed, "attackers"))
+
     def stage(self, algorithm: Algorithm, federation: Federation, seed: int) -> Staged:
         """Checks the attack against data and algorithm, chooses its users and hands out what they hold."""
-        users = self.who.choose(federation, stream(seed, "attackers"))
+        users = self.users(federation, seed)
         for poisoning in self.data:
             poisoning.check(federation, len(users))
         handed_out = self._handed_out(federation, users, seed)
@@ -223,6 +227,7 @@ class Attack:
             test=federation.test,
             num_classes=federation.num_classes,
             names=federation.names,
+            vocabulary=federation.vocabulary,
         )
 
     def _notes(self, algorithm: Algorithm) -> tuple[str, ...]:

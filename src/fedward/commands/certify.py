@@ -19,7 +19,8 @@ from fedward.commands.replicas import BlockSize, SaveSpace, Vary
 from fedward.commands.run import Data, Device, EngineOption, File, WorkersOption
 from fedward.core.validate import InvalidValue
 from fedward.experiment import config
-from fedward.experiment.attack_costs import AttackCosts, attack_costs, attacked_variants, cost_bound, costs
+from fedward.experiment.attack_costs import AttackCosts, attack_costs, cost_bound, costs
+from fedward.experiment.attacked_variants import attacked_variants
 from fedward.experiment.backend import check_workers, engine_in_words
 from fedward.experiment.certification import Certified, Claims, certified
 from fedward.experiment.digest import data_digest
@@ -37,7 +38,9 @@ Count = Annotated[int, typer.Option("--replicas", "-m", help="M, how many traini
 Attackers = Annotated[
     str | None,
     typer.Option(
-        "--attackers", metavar="K,K,...", help="With an [attack] table: how many attack; its cost is bounded."
+        "--attackers",
+        metavar="K,K,...",
+        help="With an [attack] table: how many users attack, or poisoned examples; its cost is bounded.",
     ),
 ]
 ThreatOption = Annotated[
@@ -88,7 +91,8 @@ def certify_command(
     axes = [Axis.parse(text) for text in vary or []]
     under_attack = _numbers(content, attackers)
     names = list(variants(content, axes))
-    contents = attacked_variants(content, axes, under_attack) if under_attack else variants(content, axes)
+    attacked = attacked_variants(content, axes, under_attack, str(file), data) if under_attack else None
+    contents = variants(content, axes) if attacked is None else attacked.contents
     experiments = {name: config.from_content(each, str(file)) for name, each in contents.items()}
     claims = Claims(
         replicas=replicas,
@@ -110,7 +114,7 @@ def certify_command(
     )
     # What cannot be certified is said now, not after hours of training.
     digest = data_digest(wanted.first.federation)
-    clean = {name: wanted.variants[_with(name, 0) if under_attack else name] for name in names}
+    clean = {name: wanted.variants[attacked.names[name, 0] if attacked else name] for name in names}
     settings = {name: claims.setting(setup, digest) for name, setup in clean.items()}
     bounds = {name: cost_bound(setup) for name, setup in clean.items()} if under_attack else {}
     path = out or Path("runs") / f"{file.stem}-certified"
@@ -126,12 +130,11 @@ def certify_command(
             )
         steps = run_replicas(wanted, directory, workers=workers, device=device, engine=engine_chosen)
         report.progress(console, wanted, steps)
-        if under_attack:
+        if attacked is not None:
             by_name: dict[str, AttackCosts] = {}
             for name, setting in settings.items():
-                measured = {
-                    k: costs(wanted.variants[_with(name, k)], path, _with(name, k)) for k in under_attack
-                }
+                own = {k: attacked.names[name, k] for k in under_attack}
+                measured = {k: costs(wanted.variants[each], path, each) for k, each in own.items()}
                 by_name[name] = attack_costs(setting, bounds[name], measured, most=max(under_attack))
             result = {name: attack_cost.record(each) for name, each in by_name.items()}
             attack_cost.draw(by_name, path / "attack_cost.png")
@@ -173,10 +176,6 @@ def _scores(path: Path, variant: str, score: str, tallied: bool) -> Scores:
         return load_tally(path, variant)
     scores = load_replicas(path, variant)
     return scores.votes() if score == "vote" else scores
-
-
-def _with(name: str, attackers: int) -> str:
-    return f"count={attackers}" if name == "all" else f"{name}, count={attackers}"
 
 
 def _print(console: Console, found: Mapping[str, Certified]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+import torch
 import typer
 from rich.console import Console
 
@@ -19,12 +20,13 @@ from fedward.backends.native import available, instruction_set, why_not
 from fedward.clipping import CLIP_POLICIES
 from fedward.commands.run import Data, EngineOption
 from fedward.core.validate import InvalidValue, nearest
+from fedward.core.vocabulary import Vocabulary
 from fedward.datasets import DATASETS
 from fedward.experiment import config
 from fedward.experiment.backend import engine_in_words
 from fedward.experiment.runner import prepare
 from fedward.local import LOCAL_TRAINERS
-from fedward.models import MODELS
+from fedward.models import MODELS, TEXT_MODELS
 from fedward.presets import PRESETS
 from fedward.report import terminal
 from fedward.sampling import SAMPLERS
@@ -77,10 +79,14 @@ def _documentation(part: Any) -> str:
 
 
 def _engine_of(model: Any, engine: str | None) -> str:
-    """Which engine trains a model, on examples of its own shape or of MNIST's."""
-    usual = inspect.signature(model).parameters["input_shape"].default
-    shape = (1, 28, 28) if usual is inspect.Parameter.empty else usual
-    module = model(input_shape=shape, num_classes=10)
+    """Which engine trains a model, on examples of its own shape or of MNIST's; or on two words."""
+    if model in TEXT_MODELS.values():
+        shape: tuple[int, ...] = ()
+        module = model(vocabulary=Vocabulary(("good", "bad"), torch.eye(2)), num_classes=10)
+    else:
+        usual = inspect.signature(model).parameters["input_shape"].default
+        shape = (1, 28, 28) if usual is inspect.Parameter.empty else usual
+        module = model(input_shape=shape, num_classes=10)
     if chosen(engine) == "generic":
         reason = "as asked for"
     else:

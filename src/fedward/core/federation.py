@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from fedward.core.examples import Examples, Ragged
-from fedward.core.validate import InvalidValue, whole
+from fedward.core.validate import InvalidType, InvalidValue, whole
+from fedward.core.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +19,8 @@ class Federation:
     """Examples grouped by user; user u owns ``examples[offsets[u]:offsets[u + 1]]``.
 
     Users are numbers 0 to N - 1 inside fedward; ``names[u]`` is what the data called user u. There is
-    no Python object per user, so 100,000 users cost two arrays.
+    no Python object per user, so 100,000 users cost two arrays. Where examples are text, ``vocabulary`` has
+    the words that their tokens stand for.
 
     >>> federation = Federation.from_arrays([[0.1], [0.2], [0.3]], [0, 1, 0], ["ann", "bob", "ann"])
     >>> federation.num_users, federation.user(0).y.tolist()
@@ -30,6 +32,7 @@ class Federation:
     names: np.ndarray[Any, Any]
     num_classes: int
     test: Examples | None = None
+    vocabulary: Vocabulary | None = None
 
     def __post_init__(self) -> None:
         whole("number of users", self.num_users)
@@ -54,6 +57,8 @@ class Federation:
                     f"{part} labels must be below the number of classes, {self.num_classes}, "
                     f"got {int(examples.y.max())}"
                 )
+            if examples is not None and self.vocabulary is not None:
+                _check_tokens(part, examples, self.vocabulary)
 
     @classmethod
     def from_arrays(
@@ -65,6 +70,7 @@ class Federation:
         test: tuple[Any, Any] | Examples | None = None,
         num_classes: int | None = None,
         names: Any = None,
+        vocabulary: Vocabulary | None = None,
     ) -> Federation:
         """Builds a federation from your own arrays.
 
@@ -76,6 +82,7 @@ class Federation:
           num_classes: how many classes there are; the largest label plus one if not given.
           names: all users there are. Needed only to insist on users who may turn out to be empty
             (which is then an error) or on an order.
+          vocabulary: the words that tokens stand for, if ``x`` holds tokens.
         """
         examples = Examples.from_arrays(x, y)
         owner = np.asarray(users)
@@ -102,7 +109,7 @@ class Federation:
         if num_classes is None:
             labels = [examples.y] + ([test.y] if test is not None and len(test) else [])
             num_classes = max(2, 1 + max(int(label.max()) for label in labels))
-        federation = cls(examples, offsets, names, num_classes, test)
+        federation = cls(examples, offsets, names, num_classes, test, vocabulary)
         if test is not None:
             _check_same_kind(examples, test)
         return federation
@@ -156,4 +163,21 @@ def _check_same_kind(examples: Examples, test: Examples) -> None:
         raise InvalidValue(
             "training and test examples must have the same shape and type, "
             f"got {tuple(a.shape[1:])} {a.dtype} and {tuple(b.shape[1:])} {b.dtype}"
+        )
+
+
+def _check_tokens(part: str, examples: Examples, vocabulary: Vocabulary) -> None:
+    ragged = isinstance(examples.x, Ragged)
+    tokens = examples.x.values if isinstance(examples.x, Ragged) else examples.x
+    if tokens.is_floating_point():
+        raise InvalidType(f"{part} examples must be tokens where there is a vocabulary, got {tokens.dtype}")
+    if not tokens.numel():
+        return
+    # Sequences are padded with 0 when they are batched: a 0 of their own would pass for the end.
+    least, largest = (1 if ragged else 0), vocabulary.size - 1
+    low, high = int(tokens.min()), int(tokens.max())
+    if low < least or high > largest:
+        raise InvalidValue(
+            f"{part} tokens must be from {least} to {largest} for a vocabulary of {len(vocabulary.words)} "
+            f"words, got {low if low < least else high}"
         )

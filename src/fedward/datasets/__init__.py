@@ -4,11 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from torch import Tensor
+
 from fedward.core.federation import Federation
-from fedward.datasets import digits, mnist, synthetic
+from fedward.datasets import (
+    cifar10,
+    cifar100,
+    digits,
+    emnist,
+    fashion_mnist,
+    image_folder,
+    lfw,
+    mnist,
+    next_word,
+    sentiment140,
+    synthetic,
+    table,
+)
 
 DATASETS: dict[str, Callable[..., Federation]] = {
+    "cifar10": cifar10.load,
+    "cifar100": cifar100.load,
     "digits": digits.load,
+    "emnist": emnist.load,
+    "fashion_mnist": fashion_mnist.load,
+    "image_folder": image_folder.load,
+    "lfw": lfw.load,
     "mnist": mnist.load,
+    "next_word": next_word.load,
+    "sentiment140": sentiment140.load,
     "synthetic": synthetic.load,
+    "table": table.load,
 }
+
+PROPERTIES: dict[str, Callable[..., tuple[Tensor, Tensor]]] = {
+    "lfw": lfw.properties,
+}
+"""Which examples have a property, of training and of testing: ``(name, the loader's own arguments)``."""

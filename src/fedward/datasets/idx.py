@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import math
 import struct
-import zlib
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedward.core.validate import InvalidValue
-from fedward.datasets.directory import MissingFile
+from fedward.datasets.files import open_binary, reading
 
 UNSIGNED_BYTE = 0x08
 _CHUNK = 1 << 20
@@ -34,17 +32,8 @@ def read(path: Path, ndim: int) -> NDArray[np.uint8]:
 
     LeCun, Cortes and Burges, The MNIST database of handwritten digits, 1998.
     """
-    try:
-        with _open(path) as file:
-            return _parse(path, file, ndim)
-    except FileNotFoundError as error:
-        raise MissingFile(f"{path} must be an IDX file, but there is no such file") from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InvalidValue(f"{path} must be a whole gzip file, but unpacking it failed: {error}") from error
-
-
-def _open(path: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+    with reading(path, "an IDX file"), open_binary(path) as file:
+        return _parse(path, file, ndim)
 
 
 def _parse(path: Path, file: BinaryIO, ndim: int) -> NDArray[np.uint8]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,6 @@ from fedward.experiment.arrays_file import read_array
 from fedward.experiment.certification import Mode, papers_epsilon
 from fedward.experiment.replica_store import stored_files
 from fedward.experiment.setup import Setup
-from fedward.experiment.vary import Axis, variants
 from fedward.privacy.group import group_curve
 
 TAUS = (1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0)
@@ -27,7 +25,8 @@ TAUS = (1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """The mean of min(C, C̄) over replicas with so many attackers, and a 95 % interval for it."""
+    """The mean of min(C, C̄) over replicas with so many attackers (users, or poisoned examples where
+    examples are hidden), and a 95 % interval for it."""
 
     attackers: int
     mean: float
@@ -74,15 +73,6 @@ class AttackCosts:
             for m in self.measured
             if m.high < line.lower[m.attackers] or m.low > line.upper[m.attackers]
         )
-
-
-def attacked_variants(
-    content: dict[str, Any], axes: Sequence[Axis], attackers: Sequence[int]
-) -> dict[str, dict[str, Any]]:
-    """Every variant of an experiment file with each number of attackers."""
-    if any(axis.key == "attack.who.count" for axis in axes):
-        raise InvalidValue("the number of attackers varies by --attackers, got it among --vary too")
-    return variants(content, [*axes, Axis(key="attack.who.count", values=tuple(attackers))])
 
 
 def costs(setup: Setup, path: Path, variant: str) -> NDArray[np.float64]:

@@ -62,6 +62,10 @@ class AttackSection(Section):
                 )
         return staged
 
+    def stage_users(self, federation: Federation, seed: int) -> frozenset[int]:
+        """The users that attack."""
+        return self.build().users(federation, seed)
+
     def build(self) -> Attack:
         """The attack, checked in itself; ``stage`` checks it against the data."""
         return Attack(

@@ -17,8 +17,8 @@ from fedward.core.validate import InvalidValue, one_of, open_unit, positive, who
 from fedward.datasets import DATASETS
 from fedward.experiment.attack_section import AttackSection
 from fedward.experiment.errors import describe
+from fedward.experiment.model_section import MODEL
 from fedward.experiment.sections import OneOf, PartSection, Section
-from fedward.models import MODELS
 from fedward.presets import PRESETS
 from fedward.privacy.accountants import ACCOUNTANTS
 from fedward.privacy.budget import Budget
@@ -28,7 +28,6 @@ from fedward.privacy.guarantee import Unit
 _MANY_USERS = 10**9
 
 _DATA = OneOf(registry=DATASETS, supplied=("seed",))
-_MODEL = OneOf(registry=MODELS, supplied=("input_shape", "num_classes"))
 _ALGORITHM = OneOf(
     registry=PRESETS,
     tag="preset",
@@ -87,7 +86,7 @@ class Experiment(Section):
     seed: int
     rounds: int
     data: Annotated[PartSection, _DATA]
-    model: Annotated[PartSection, _MODEL]
+    model: Annotated[PartSection, MODEL]
     algorithm: Annotated[PartSection, _ALGORITHM]
     attack: AttackSection | None = None
     privacy: PrivacySection = PrivacySection()

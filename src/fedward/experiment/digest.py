@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import json
 
 from torch import Tensor
 
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
+from fedward.core.vocabulary import Vocabulary
 
 
 def data_digest(federation: Federation) -> str:
-    """Changes whenever an example, a label, an owner, its name or the test set changes."""
+    """Changes whenever an example, a label, an owner, its name, the test set or the vocabulary changes."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update("\n".join(map(str, federation.names.tolist())).encode())
     _add(digest, federation.offsets)
     for examples in (federation.examples, federation.test):
         if examples is not None:
             _add_examples(digest, examples)
+    if federation.vocabulary is not None:
+        _add_vocabulary(digest, federation.vocabulary)
     return digest.hexdigest()
 
 
@@ -35,6 +39,13 @@ def _add_examples(digest: hashlib.blake2b, examples: Examples) -> None:
     else:
         _add(digest, examples.x)
     _add(digest, examples.y)
+
+
+def _add_vocabulary(digest: hashlib.blake2b, vocabulary: Vocabulary) -> None:
+    # JSON, not one word a line: the words of some files hold spaces and line breaks of other alphabets.
+    digest.update(json.dumps(vocabulary.words).encode())
+    if vocabulary.vectors is not None:
+        _add(digest, vocabulary.vectors)
 
 
 def _add(digest: hashlib.blake2b, tensor: Tensor) -> None:

@@ -170,14 +170,19 @@ def _finish(setup: Setup, backend: AnyBackend, directory: RunDirectory, state: S
 def manifest(setup: Setup) -> dict[str, Any]:
     """What is run, for ``run.json``."""
     experiment = setup.experiment.model_dump(mode="json")
-    experiment["data"].pop("data_dir", None)  # where data lies is not part of what is run
+    # Where files lie is not part of what is run; what is in them is.
+    experiment["data"].pop("data_dir", None)
+    experiment["model"].pop("weights")
     data = {"users": setup.federation.num_users, "digest": data_digest(setup.federation)}
+    if setup.weights is not None:
+        data["initial_model"] = setup.weights.digest
     if setup.target is not None:
         experiment["attack"].pop("target_model")
         data["target_model"] = tensor_digest(setup.target)
     return {
         "experiment": experiment,
         "data": data,
+        "weights": None if setup.weights is None else str(setup.weights),
         "delta": setup.delta,
         "accountant": setup.accountant,
         "versions": {

@@ -7,15 +7,16 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from fedward import models
 from fedward.attacks import Staged
 from fedward.core.algorithm import Algorithm
 from fedward.core.check import check_setup
-from fedward.core.examples import Examples, Ragged
+from fedward.core.examples import Examples
 from fedward.core.federation import Federation
 from fedward.core.train import check_budget
 from fedward.core.validate import InvalidValue
 from fedward.experiment.config import Experiment
+from fedward.experiment.initial_weights import InitialWeights
+from fedward.experiment.model_section import initial_model
 from fedward.experiment.target_model import read_target
 from fedward.privacy import Guarantee
 from fedward.privacy.pld import NoiseTooSmall
@@ -33,6 +34,7 @@ class Setup:
     accountant: str
     attack: Staged | None = None
     target: Tensor | None = None
+    weights: InitialWeights | None = None
 
     @property
     def planned(self) -> Guarantee:
@@ -66,13 +68,7 @@ def prepare(
     """
     if federation is None:
         federation = experiment.load_data(data_dir)
-    x = federation.examples.x
-    model = models.build(
-        experiment.model.part,
-        input_shape=() if isinstance(x, Ragged) else tuple(x.shape[1:]),
-        num_classes=federation.num_classes,
-        seed=experiment.seed,
-    )
+    model, weights = initial_model(experiment.model, federation, experiment.seed)
     algorithm = experiment.make_algorithm(federation, model)
     staged, target = None, None
     if experiment.attack is not None:
@@ -97,6 +93,7 @@ def prepare(
         accountant=experiment.accountant_for(algorithm),
         attack=staged,
         target=target,
+        weights=weights,
     )
     # An accountant without a proof for this sampling, or a budget too small for one round, ends here.
     budget = experiment.make_budget(algorithm, federation)

@@ -17,7 +17,7 @@ _SHARED = ("seed", "data", "model")
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """A key of the experiment file, and the values that it takes.
+    """A key of the experiment file, and the values that it takes. Numbers from 0 on are places in a list.
 
     >>> Axis.parse("algorithm.noise_multiplier=1, 2.5")
     Axis(key='algorithm.noise_multiplier', values=(1, 2.5))
@@ -77,9 +77,23 @@ def variants(content: dict[str, Any], axes: Sequence[Axis]) -> dict[str, dict[st
     return found
 
 
-def _set(content: dict[str, Any], path: list[str], value: Any) -> None:
+def _set(content: Any, path: list[str], value: Any) -> None:
     for name in path[:-1]:
-        content = content.setdefault(name, {})
-        if not isinstance(content, dict):
-            raise InvalidValue(f"{'.'.join(path)} cannot vary: {name} is not a table of the file")
-    content[path[-1]] = value
+        if isinstance(content, dict):
+            content.setdefault(name, {})
+        content = content[_key(content, name, path)]
+    content[_key(content, path[-1], path)] = value
+
+
+def _key(content: Any, name: str, path: list[str]) -> str | int:
+    """A name in a table, or the place in a list that a number stands for."""
+    whole = ".".join(path)
+    if isinstance(content, dict):
+        return name
+    if not isinstance(content, list):
+        raise InvalidValue(f"{whole} cannot vary: {name} is not in a table of the file")
+    if not name.isdecimal() or int(name) >= len(content):
+        raise InvalidValue(
+            f"{whole} cannot vary: {name} must be a place in a list of {len(content)}, from 0 on"
+        )
+    return int(name)

@@ -18,6 +18,9 @@ def logistic_regression(*, input_shape: tuple[int, ...], num_classes: int) -> nn
 
     >>> logistic_regression(input_shape=(1, 8, 8), num_classes=10)[1]
     Linear(in_features=64, out_features=10, bias=True)
+    >>> models = [logistic_regression(input_shape=(1, 28, 28), num_classes=n) for n in (2, 10)]
+    >>> [sum(p.numel() for p in model.parameters()) for model in models]
+    [1570, 7850]
     """
     shapes.check("logistic_regression", input_shape, num_classes)
     return nn.Sequential(nn.Flatten(), nn.Linear(math.prod(input_shape), num_classes))

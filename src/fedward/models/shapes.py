@@ -24,3 +24,12 @@ def check(
         raise InvalidValue(f"input shape of {model} must have at least one dimension, got ()")
     for size in input_shape:
         whole(f"input shape of {model}, each size,", size)
+
+
+def check_picture(model: str, input_shape: tuple[int, ...], *, channels: int, least: int) -> None:
+    """Refuses what is not a picture of so many channels and at least ``least`` pixels either way."""
+    if len(input_shape) != 3 or input_shape[0] != channels or min(input_shape[1:]) < least:
+        raise InvalidValue(
+            f"input shape of {model} must be {channels} channels of at least {least} x {least} pixels, "
+            f"got {tuple(input_shape)}"
+        )

@@ -40,9 +40,15 @@ def heading(console: Console, setup: Setup, directory: Path) -> None:
         f"{len(federation.examples):,} training and {test:,} test examples\n"
         f"{experiment.model.part}, {ParameterSpec.of(setup.model).size:,} parameters; "
         f"{experiment.rounds} rounds, {setup.algorithm.sampler}, seed {experiment.seed}\n"
-        f"{_budget_in_words(setup)}{_attack_in_words(setup)}run directory {directory}",
+        f"{_weights_in_words(setup)}{_budget_in_words(setup)}{_attack_in_words(setup)}"
+        f"run directory {directory}",
         highlight=False,
     )
+
+
+def _weights_in_words(setup: Setup) -> str:
+    """Which file the model starts from; nothing if it starts from its seed."""
+    return "" if setup.weights is None else f"{setup.weights}\n"
 
 
 def _budget_in_words(setup: Setup) -> str:

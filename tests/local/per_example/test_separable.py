@@ -6,9 +6,10 @@ from torch import Tensor, nn
 
 from fedward.core.validate import InvalidValue
 from fedward.local.per_example import check_separable
-from fedward.models import MODELS, build
+from fedward.models import MODELS
 from local.per_example.reference import batch
 from local.per_example.test_one_by_one import Recurrent, Tied, TimeFirst
+from models.model_examples import inputs, made
 
 
 class Centred(nn.Module):
@@ -84,8 +85,7 @@ def test_a_table_that_cuts_its_rows_to_the_tokens_it_sees_is_refused() -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_models_that_come_with_fedward_pass(name: str) -> None:
-    shape = (1, 28, 28) if name == "mnist_cnn" else (1, 8, 8)
-    check_separable(build(name, input_shape=shape, num_classes=3, seed=1), batch(2, *shape)[0])
+    check_separable(made(name, num_classes=3), inputs(name, 2))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,86 @@
+"""``fedward pretrain``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from fedward.backends.engine import chosen
+from fedward.commands.output import AsJson
+from fedward.commands.run import Data, EngineOption
+from fedward.core.parameters import ParameterSpec
+from fedward.experiment import pretraining_file, weights_file
+from fedward.experiment.backend import engine_in_words
+from fedward.experiment.pretraining import Pretraining, prepare, pretrain
+
+File = Annotated[Path, typer.Argument(help="The pre-training file (TOML).")]
+Out = Annotated[Path | None, typer.Option("--out", help="The file of weights; weights/NAME.pt if not given.")]
+
+NO_PRIVACY = "trained without privacy: use public data; no ε of a later training covers it"
+
+
+def pretrain_command(
+    file: File,
+    out: Out = None,
+    data: Data = None,
+    engine: EngineOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train a model on public data for others to start from, or go on with it where it was left."""
+    engine_chosen = chosen(engine)
+    wanted = prepare(pretraining_file.read(file), data)
+    path = out or Path("weights") / f"{file.stem}.pt"
+    console = Console(stderr=as_json)
+    for line in (
+        _heading(wanted),
+        *([str(wanted.weights)] if wanted.weights is not None else []),
+        engine_in_words(wanted.model, wanted.federation, engine=engine_chosen),
+        NO_PRIVACY,
+    ):
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
+    bar = Progress(
+        TextColumn("{task.fields[epoch]}"),
+        BarColumn(),
+        TextColumn("{task.fields[accuracy]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task("", total=None, epoch="", accuracy="")
+        for step in pretrain(wanted, path, engine=engine_chosen):
+            bar.update(
+                task,
+                total=step.total,
+                completed=step.done,
+                epoch=f"epoch {step.done // wanted.parts}/{wanted.file.epochs}",
+                accuracy="" if step.accuracy is None else f"accuracy {step.accuracy:.1%}",
+            )
+    about, _ = weights_file.from_bytes(path.read_bytes(), str(path))
+    if as_json:
+        print(json.dumps(asdict(about) | {"file": str(path), "private": False}))
+        return
+    console.print(
+        f'{about}\n[model] weights = "{path}" starts a training from it',
+        highlight=False,
+        soft_wrap=True,
+        markup=False,
+    )
+
+
+def _heading(wanted: Pretraining) -> str:
+    federation, spec = wanted.federation, ParameterSpec.of(wanted.model)
+    test = len(federation.test) if federation.test is not None else 0
+    return (
+        f"{wanted.file.model.part}, {spec.size:,} parameters, on {wanted.file.data.part}: "
+        f"{len(federation.examples):,} training and {test:,} test examples in {federation.num_classes} "
+        f"classes; {wanted.file.epochs} epochs, seed {wanted.file.seed}"
+    )

@@ -1,0 +1,100 @@
+"""Downloads, each with the checksum of the official file. Nothing else here uses the network."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import pooch
+
+from fedward.core.validate import InvalidValue
+from fedward.datasets.directory import MissingFile
+
+# Of a member that is missing, and of an archive that was cut off or changed.
+_DAMAGED = (KeyError, tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError)
+
+_Read = Callable[[str], IO[bytes]]
+
+
+@contextmanager
+def attempt(folder: Path, title: str, files: str, source: str) -> Iterator[None]:
+    """Whatever goes wrong with a download becomes the error that says which file to put where."""
+    try:
+        yield
+    except (OSError, ValueError) as error:  # no network, no permission, wrong checksum
+        raise MissingFile(
+            f"{folder} must hold the {title} files; put {files} there, from {source}. "
+            f"Downloading them failed: {error}"
+        ) from error
+
+
+def fetch(url: str, md5: str, folder: Path, name: str) -> Path:
+    """One file, downloaded unless it is there, and checked in any case."""
+    return Path(pooch.retrieve(url, known_hash=f"md5:{md5}", fname=name, path=folder))
+
+
+def fetch_archive(url: str, md5: str, folder: Path, members: Mapping[str, str]) -> None:
+    """Takes some members, and no others, out of an archive.
+
+    An archive of that name that lies in ``folder`` is used and left there; one that had to be downloaded is
+    removed. Names inside an archive never decide where a file is written.
+
+    Args:
+      url: of a ``.tar.gz`` or ``.zip`` file.
+      md5: its checksum.
+      folder: where the members go.
+      members: the name of each inside the archive, and its name in ``folder``.
+    """
+    name = url.rpartition("/")[2]
+    present = os.path.isfile(folder / name)
+    archive = fetch(url, md5, folder, name)
+    unpack(archive, folder, members)
+    if not present:
+        archive.unlink()
+
+
+def unpack(archive: Path, folder: Path, members: Mapping[str, str]) -> None:
+    """Writes members of an archive to files of ``folder``: each is there as a whole or not at all."""
+    try:
+        with _opened(archive) as read:
+            for inside, name in members.items():
+                _write(read(inside), folder / name)
+    except _DAMAGED as error:
+        raise InvalidValue(f"{archive} must be a whole archive with {', '.join(members)}: {error}") from error
+
+
+@contextmanager
+def _opened(archive: Path) -> Iterator[_Read]:
+    if archive.suffix == ".zip":
+        with zipfile.ZipFile(archive) as packed:
+            yield packed.open
+    else:
+        with tarfile.open(archive, "r:gz") as file:
+            yield lambda name: _regular(file, name)
+
+
+def _regular(file: tarfile.TarFile, name: str) -> IO[bytes]:
+    # A link in an archive could lead anywhere.
+    member = file.getmember(name)
+    content = file.extractfile(member) if member.isreg() else None
+    if content is None:
+        raise KeyError(f"{name} is not a plain file")
+    return content
+
+
+def _write(content: IO[bytes], path: Path) -> None:
+    temporary = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        with content, temporary.open("wb") as file:
+            shutil.copyfileobj(content, file)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,79 @@
+"""Fashion-MNIST from its official IDX files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from fedward.core.federation import Federation
+from fedward.datasets.download import fetch
+from fedward.datasets.idx_images import IdxImages
+
+USERS = 200
+URL = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"
+MD5 = {
+    "train-images-idx3-ubyte": "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
+    "train-labels-idx1-ubyte": "25c81989df183df01b3e8a0aad5dffbe",
+    "t10k-images-idx3-ubyte": "bef4ecab320f06d8554ea6380940ec79",
+    "t10k-labels-idx1-ubyte": "bb300cfdad3c16e7a12a480ee83cd310",
+}
+"""The official files, and the checksums of their packed (``.gz``) form."""
+
+
+def load(
+    *,
+    seed: int,
+    data_dir: str | os.PathLike[str] | None = None,
+    users: int | None = None,
+    split: str = "iid",
+    alpha: float | None = None,
+    classes: Sequence[int] | None = None,
+) -> Federation:
+    """Clothes of 28 x 28 pixels: x / 255 in ``[n, 1, 28, 28]``; 60,000 for training, 10,000 for testing.
+
+    Classes: 0 T-shirt, 1 trouser, 2 pullover, 3 dress, 4 coat, 5 sandal, 6 shirt, 7 sneaker, 8 bag,
+    9 ankle boot. The files lie in ``DIR/FashionMNIST/raw``, packed or not, where torchvision also puts them,
+    and are downloaded if they are not there.
+
+    ::
+
+        federation = fashion_mnist.load(users=100, split="dirichlet", alpha=0.5, seed=0)
+
+    Args:
+      seed: decides who gets which example.
+      data_dir: DIR; ``$FEDWARD_DATA`` or a cache of this user if not given.
+      users: how many users; 200 if not given.
+      split: ``iid`` or ``dirichlet``; this data does not name owners. ``natural`` reads them from
+        ``train-writers.npy``, if you have any.
+      alpha: the concentration of a Dirichlet split.
+      classes: the classes to keep. They are numbered 0, 1, ... in the order given here.
+
+    Xiao, Rasul and Vollgraf, Fashion-MNIST: a novel image dataset for benchmarking machine learning
+    algorithms, 2017.
+    """
+    return SET.load(
+        seed=seed,
+        data_dir=data_dir,
+        users=users,
+        split=split,
+        alpha=alpha,
+        classes=classes,
+        usual_users=USERS,
+    )
+
+
+def download(raw: Path, names: list[str]) -> None:
+    """Downloads packed files and checks them."""
+    for name in names:
+        fetch(f"{URL}{name}.gz", MD5[name], raw, f"{name}.gz")
+
+
+SET = IdxImages(
+    title="Fashion-MNIST",
+    folder="FashionMNIST/raw",
+    train="train-",
+    test="t10k-",
+    source=URL,
+    download=download,
+)

@@ -1,0 +1,141 @@
+"""Images in the IDX files of MNIST and of the sets that were made after it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedward.core.federation import Federation
+from fedward.core.randomness import stream
+from fedward.core.validate import InvalidValue
+from fedward.datasets import idx
+from fedward.datasets.classes import check_classes, keep_classes
+from fedward.datasets.directory import MissingFile, data_directory
+from fedward.datasets.download import attempt
+from fedward.datasets.federate import as_unit, federate
+from fedward.datasets.files import read_arrays
+from fedward.datasets.partition import Split
+
+SIDE = 28
+CLASSES = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdxImages:
+    """A set of images of 28 x 28 pixels in 10 classes: two files for training, two for testing.
+
+    Args:
+      title: how people call it.
+      folder: where its files lie in the data directory.
+      train: how the names of the training files begin.
+      test: how the names of the test files begin.
+      source: where they can be had.
+      download: gets these files (named without ``.gz``) into a folder.
+      transposed: whether rows and columns of the images are swapped.
+    """
+
+    title: str
+    folder: str
+    train: str
+    test: str
+    source: str
+    download: Callable[[Path, list[str]], None]
+    transposed: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """The files, without ``.gz``."""
+        return [f"{part}{kind}" for part in (self.train, self.test) for kind in (_IMAGES, _LABELS)]
+
+    def load(
+        self,
+        *,
+        seed: int,
+        data_dir: str | os.PathLike[str] | None,
+        users: int | None,
+        split: str,
+        alpha: float | None,
+        classes: Sequence[int] | None,
+        usual_users: int,
+    ) -> Federation:
+        """The federation; everything that can be wrong without the files is found before they are read."""
+        how = Split.of(split, users, alpha, usual_users=usual_users)
+        kept = check_classes(classes, CLASSES)
+        rng = stream(seed, "partition")
+        raw = data_directory(data_dir) / self.folder
+
+        files = self.find_files(raw)
+        images, labels = self.read_part(files, self.train)
+        x, y, chosen = keep_classes(images, labels, kept)
+        ids = None
+        if how.name == "natural":
+            ids = read_writers(raw / f"{self.train}writers.npy", len(labels))[chosen]
+        x_test, y_test, _ = keep_classes(*self.read_part(files, self.test), kept)
+        return federate(
+            (x, y), (x_test, y_test), how, rng, num_classes=len(kept), ids=ids, scale=_with_channel
+        )
+
+    def find_files(self, raw: Path) -> dict[str, Path]:
+        """The path of each official file, after a download of those that are missing."""
+        found = _present(raw, self.names)
+        missing = [name for name in self.names if name not in found]
+        if not missing:
+            return found
+        packed = ", ".join(f"{name}.gz" for name in missing)
+        with attempt(raw, self.title, f"{packed} (or the same unpacked)", self.source):
+            self.download(raw, missing)
+        return _present(raw, self.names)
+
+    def read_part(self, files: dict[str, Path], part: str) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """Images and labels of the training or the test files."""
+        image_file, label_file = files[part + _IMAGES], files[part + _LABELS]
+        images, labels = idx.read(image_file, 3), idx.read(label_file, 1)
+        if images.shape[1:] != (SIDE, SIDE):
+            raise InvalidValue(f"{image_file} must hold images of 28 x 28 pixels, got {images.shape[1:]}")
+        if len(images) != len(labels):
+            raise InvalidValue(
+                f"{image_file} has {len(images)} images but {label_file} has {len(labels)} labels"
+            )
+        if len(labels) and labels.max() >= CLASSES:
+            raise InvalidValue(f"{label_file} must hold labels from 0 to 9, got {labels.max()}")
+        return (images.transpose(0, 2, 1) if self.transposed else images), labels
+
+
+def read_writers(path: Path, num_examples: int) -> NDArray[Any]:
+    """The writer of each example, from a file in numpy's format."""
+    if not os.path.isfile(path):
+        raise MissingFile(
+            f"split natural needs the writer of each example in {path}, but there is no such file"
+        )
+    arrays = read_arrays(path, "an array in numpy's format")
+    ids = arrays.get("array")
+    if ids is None or ids.dtype.kind not in "iuUS":
+        kind = "an archive" if ids is None else f"an array of {ids.dtype}"
+        raise InvalidValue(f"{path} must hold whole numbers or strings, got {kind}")
+    if ids.shape != (num_examples,):
+        raise InvalidValue(
+            f"{path} must hold one writer for each of {num_examples} examples, got shape {ids.shape}"
+        )
+    return ids
+
+
+_IMAGES, _LABELS = "images-idx3-ubyte", "labels-idx1-ubyte"
+
+
+def _present(raw: Path, names: list[str]) -> dict[str, Path]:
+    found = {}
+    for name in names:
+        for path in (raw / f"{name}.gz", raw / name):  # if both are there, the unpacked one
+            if os.path.isfile(path):
+                found[name] = path
+    return found
+
+
+def _with_channel(images: NDArray[Any]) -> NDArray[np.float32]:
+    return as_unit(images)[:, None]
