@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
-from fedward.commands import certificate
+from fedward.commands import certificate, infer
 from fedward.commands.certificate_check import check
 from fedward.commands.certify import certify_command
 from fedward.commands.plan import plan_command
@@ -47,6 +47,7 @@ certificates.command("attack-cost")(certificate.attack_cost)
 certificates.command("attackers")(certificate.attackers)
 certificates.command("check")(check)
 app.add_typer(certificates, name="certificate")
+app.add_typer(infer.app, name="infer")
 
 
 def _print_version(wanted: bool) -> None:

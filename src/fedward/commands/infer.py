@@ -1,0 +1,149 @@
+"""``fedward infer membership`` and ``fedward infer property``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+from rich.console import Console
+
+from fedward.attacks.inference import MembershipInference, PropertyInference
+from fedward.backends.engine import chosen
+from fedward.commands.output import AsJson
+from fedward.commands.run import Data, Device, EngineOption, File, WorkersOption
+from fedward.experiment import config
+from fedward.experiment.backend import check_workers, engine_in_words
+from fedward.experiment.inference import finish_membership, prepare_membership, run_membership
+from fedward.experiment.inference_property import finish_property, prepare_property, run_property
+from fedward.experiment.setup import Setup
+from fedward.experiment.store import open_run
+from fedward.privacy.guarantee import Unit
+from fedward.report import inference as report
+from fedward.report import terminal
+
+app = typer.Typer(
+    help="What models and updates give away about those who trained them.", no_args_is_help=True
+)
+
+UnitOption = Annotated[str, typer.Option("--unit", help="Who is in or out: an example, or a whole user.")]
+Targets = Annotated[int, typer.Option("--targets", help="How many trainings are attacked.")]
+Shadows = Annotated[int, typer.Option("--shadows", help="How many the attacker trains; even.")]
+Out = Annotated[Path | None, typer.Option("--out", help="The run directory; else runs/NAME-KIND.")]
+Which = Annotated[
+    str,
+    typer.Option(
+        "--property",
+        metavar="WHICH",
+        help="A name in the data set, a .npy file with a bool for each training example, or label:CLASS.",
+    ),
+]
+Users = Annotated[
+    int | None,
+    typer.Option("--users", help="Deal the data to so many: only attacker and victim have the property."),
+]
+Attacker = Annotated[int, typer.Option("--attacker", help="The number of the user that attacks.")]
+Victim = Annotated[int, typer.Option("--victim", help="The number of the user that is asked about.")]
+Share = Annotated[float, typer.Option("--share", help="Of the victim's examples with the property, if any.")]
+Batch = Annotated[
+    int | None, typer.Option("--batch", help="Examples the victim trains on in a round; else half of them.")
+]
+Simulated = Annotated[int, typer.Option("--simulated", help="Rounds of each kind played through in a round.")]
+Features = Annotated[int, typer.Option("--features", help="Numbers kept of each parameter of the model.")]
+WarmUp = Annotated[int, typer.Option("--warm-up", help="First rounds that are not asked about.")]
+
+
+@app.command("membership")
+def membership_command(
+    file: File,
+    unit: UnitOption = "example",
+    targets: Targets = 1,
+    shadows: Shadows = 16,
+    out: Out = None,
+    data: Data = None,
+    workers: WorkersOption = None,
+    device: Device = "cpu",
+    engine: EngineOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Was it trained on? Trains on random halves, or goes on with that, and attacks the models."""
+    wanted_attack = MembershipInference(unit=cast(Unit, unit), targets=targets, shadows=shadows)
+    engine_chosen = chosen(engine)
+    check_workers(workers, device)
+    wanted = prepare_membership(config.read(file), wanted_attack, data)
+    path = out or Path("runs") / f"{file.stem}-membership"
+    console = _heading(wanted.setup, path, device, engine, as_json)
+    with open_run(path) as run:
+        steps = run_membership(wanted, run, workers=workers, device=device, engine=engine_chosen)
+        report.progress(console, steps)
+        found, result = finish_membership(wanted, run)
+        title = f"{wanted.setup.algorithm.name}: membership of {'an' if unit == 'example' else 'a'} {unit}"
+        report.draw(found.attacks, found.limit, path / "membership.png", title=title)
+    if as_json:
+        print(json.dumps({**result, "directory": str(path)}))
+        return
+    report.membership(console, found)
+    _closing(console, result, "membership.png", path)
+
+
+@app.command("property")
+def property_command(
+    file: File,
+    which: Which,
+    users: Users = None,
+    attacker: Attacker = 0,
+    victim: Victim = 1,
+    share: Share = 1.0,
+    batch: Batch = None,
+    simulated: Simulated = 2,
+    features: Features = 500,
+    warm_up: WarmUp = 0,
+    out: Out = None,
+    data: Data = None,
+    workers: WorkersOption = None,
+    device: Device = "cpu",
+    engine: EngineOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Had the victim's data a property? A participant watches the training, and asks about every round."""
+    wanted_attack = PropertyInference(
+        attacker=attacker,
+        victim=victim,
+        share=share,
+        batch=batch,
+        simulated=simulated,
+        features=features,
+        warm_up=warm_up,
+    )
+    engine_chosen = chosen(engine)
+    check_workers(workers, device)
+    wanted = prepare_property(config.read(file), wanted_attack, which, users=users, data_dir=data)
+    path = out or Path("runs") / f"{file.stem}-property"
+    console = _heading(wanted.setup, path, device, engine, as_json)
+    with open_run(path) as run:
+        steps = run_property(wanted, run, workers=workers, device=device, engine=engine_chosen)
+        report.progress(console, steps)
+        found, result = finish_property(wanted, run)
+        title = (
+            f"{wanted.setup.algorithm.name}, {wanted.setup.federation.num_users} users: property inference"
+        )
+        curves = {"property inference": found.roc}
+        report.draw(curves, found.limit, path / "property.png", title=title, logarithmic=False)
+    if as_json:
+        print(json.dumps({**result, "directory": str(path)}))
+        return
+    report.property(console, found, result["accuracy"])
+    _closing(console, result, "property.png", path)
+
+
+def _heading(setup: Setup, path: Path, device: str, engine: str | None, as_json: bool) -> Console:
+    console = Console(stderr=as_json)
+    terminal.heading(console, setup, path)
+    console.print(engine_in_words(setup.model, setup.federation, device, chosen(engine)), highlight=False)
+    return console
+
+
+def _closing(console: Console, result: dict[str, Any], picture: str, path: Path) -> None:
+    console.print(f"one training: {result['statement']}", highlight=False, soft_wrap=True)
+    console.print(f"{picture} and result.json are in {path}", highlight=False)
