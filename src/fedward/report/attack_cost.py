@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from fedward.experiment.attack_costs import TAUS, AttackCosts
+from fedward.experiment.attack_costs import TAUS, AttackCosts, Line
 from fedward.report.certified_accuracy import TITLES
 
 _STYLES = {"paper": ":", "inject": "-", "present": "-.", "compromise": "--"}
@@ -20,16 +20,16 @@ def table(console: Console, found: Mapping[str, AttackCosts]) -> None:
     """Measured cost beside the bounds, for each number of attackers."""
     for name, costs in found.items():
         modes = [line.mode for line in costs.lines]
-        rows = Table("attackers", "measured cost", "95 % interval", *(f"least, {mode}" for mode in modes))
-        rows.title = f"{name}: expected min(cost, {costs.cost_bound:g})"
+        rows = Table("k", "measured", "95 % interval", *modes)
+        rows.title = f"{name}: expected min(cost, {costs.cost_bound:g}), and the least it can be in each mode"
         for column in rows.columns:
             column.justify = "right"
         for each in costs.measured:
             rows.add_row(
                 str(each.attackers),
-                f"{each.mean:.4f}",
-                f"{each.low:.4f} to {each.high:.4f}",
-                *(f"{line.lower[each.attackers]:.4f}" for line in costs.lines),
+                f"{each.mean:.3f}",
+                f"{each.low:.3f}-{each.high:.3f}",
+                *(f"{line.lower[each.attackers]:.3f}" for line in costs.lines),
             )
         console.print(rows)
         for mode in modes:
@@ -39,41 +39,69 @@ def table(console: Console, found: Mapping[str, AttackCosts]) -> None:
 
 
 def draw(found: Mapping[str, AttackCosts], path: Path) -> None:
-    """Left: measured cost and its bounds against k. Right: attackers needed to divide the cost by τ."""
+    """Left: measured cost and its bounds against k. Right: attackers needed to divide the cost by τ.
+
+    Attacks on one and the same training share their bounds, and a row of the picture.
+    """
     from matplotlib.figure import Figure
 
-    canvas = Figure(figsize=(11, 4.2), layout="constrained")
-    left, right = canvas.subplots(1, 2)
-    first = next(iter(found.values()))
-    for number, line in enumerate(first.lines):
-        style = {"color": f"C{number}", "linestyle": _STYLES[line.mode]}
-        k = range(len(line.lower))
-        left.plot(k, line.lower, label=f"bounds, {TITLES[line.mode]}", **style)
-        left.plot(k, line.upper, **style)
-        reached = [(tau, k) for tau, k in zip(TAUS, line.needed, strict=True) if k is not None]
-        right.plot(*zip(*reached, strict=True), marker=".", label=TITLES[line.mode], **style)
-    for number, (name, costs) in enumerate(found.items()):
-        measured = costs.measured
-        left.errorbar(
-            [each.attackers for each in measured],
-            [each.mean for each in measured],
-            yerr=[[e.mean - e.low for e in measured], [e.high - e.mean for e in measured]],
-            marker="o",
-            markersize=3,
-            linewidth=1,
-            color=f"C{number + len(first.lines)}",
-            label=f"measured, {name}",
-        )
-    left.set_xlabel("attackers k")
-    left.set_ylabel(f"expected min(cost, {first.cost_bound:g})")
-    right.set_xlabel("τ")
-    right.set_ylabel("attackers needed to divide the cost by τ")
-    left.xaxis.get_major_locator().set_params(integer=True)
-    for panel in (left, right):
-        panel.set_ylim(bottom=0)
-        panel.grid(alpha=0.3)
-        panel.legend(fontsize=7)
-    canvas.savefig(path, dpi=150)
+    rows = _same_bounds(found)
+    canvas = Figure(figsize=(11, 4.2 * len(rows)), layout="constrained")
+    axes = canvas.subplots(len(rows), 2, squeeze=False)
+    for (left, right), row in zip(axes, rows, strict=True):
+        first = next(iter(row.values()))
+        for number, line in enumerate(first.lines):
+            style = {"color": f"C{number}", "linestyle": _STYLES[line.mode]}
+            k = range(len(line.lower))
+            left.plot(k, line.lower, label=f"bounds, {TITLES[line.mode]}", **style)
+            left.plot(k, line.upper, **style)
+            reached = [(tau, k) for tau, k in zip(TAUS, line.needed, strict=True) if k is not None]
+            if reached:
+                right.plot(*zip(*reached, strict=True), marker=".", label=TITLES[line.mode], **style)
+        for number, (name, costs) in enumerate(row.items()):
+            _measured(left, name, costs, f"C{number + len(first.lines)}")
+        left.set_xlabel("attackers k")
+        left.set_ylabel(f"expected min(cost, {first.cost_bound:g})")
+        right.set_xlabel("τ")
+        right.set_ylabel("attackers needed to divide the cost by τ")
+        left.xaxis.get_major_locator().set_params(integer=True)
+        for panel in (left, right):
+            panel.set_ylim(bottom=0)
+            panel.grid(alpha=0.3)
+            panel.legend(fontsize=7)
+    canvas.savefig(path, dpi=150 if len(rows) < 4 else 80)
+
+
+def _same_bounds(found: Mapping[str, AttackCosts]) -> list[dict[str, AttackCosts]]:
+    """The variants in groups that have the same bounds, in the order in which they come."""
+    groups: list[dict[str, AttackCosts]] = []
+    for name, costs in found.items():
+        bounds = costs.cost_bound, costs.lines
+        group = next((g for g in groups if _bounds(g) == bounds), None)
+        if group is None:
+            groups.append({name: costs})
+        else:
+            group[name] = costs
+    return groups
+
+
+def _bounds(group: Mapping[str, AttackCosts]) -> tuple[float, tuple[Line, ...]]:
+    first = next(iter(group.values()))
+    return first.cost_bound, first.lines
+
+
+def _measured(panel: Any, name: str, costs: AttackCosts, colour: str) -> None:
+    measured = costs.measured
+    panel.errorbar(
+        [each.attackers for each in measured],
+        [each.mean for each in measured],
+        yerr=[[e.mean - e.low for e in measured], [e.high - e.mean for e in measured]],
+        marker="o",
+        markersize=3,
+        linewidth=1,
+        color=colour,
+        label=f"measured, {name}",
+    )
 
 
 def record(costs: AttackCosts) -> dict[str, Any]:

@@ -1,0 +1,52 @@
+"""What the experiments on certificates share: the command that is run, and where its results go."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from support import parser
+
+Record = dict[str, Any]
+
+
+def options(description: str, *, replicas: int) -> Any:
+    """The command line of such an experiment."""
+    made = parser(description)
+    made.add_argument("--replicas", type=int, default=replicas, help="M")
+    made.add_argument("--runs", type=Path, default=Path("runs"), help="where the trainings are kept")
+    return made.parse_args()
+
+
+def fedward(command: str, file: Path, chosen: Any, name: str, *more: str) -> Path:
+    """Runs ``fedward certify`` or ``fedward replicas`` on a file, or goes on with it; its run directory."""
+    out = chosen.runs / name
+    words = [sys.executable, "-m", "fedward", command, str(file), "-m", str(chosen.replicas), *more]
+    words += ["--out", str(out), *(["--data", chosen.data] if chosen.data else [])]
+    print(" ".join(words[2:]), flush=True)
+    began = time.monotonic()
+    subprocess.run(words, check=True)
+    print(f"{time.monotonic() - began:,.0f} s", flush=True)
+    return Path(out)
+
+
+def certified(run: Path) -> Record:
+    """What ``fedward certify`` found, by variant."""
+    found: Record = json.loads((run / "certified.json").read_text())
+    return found
+
+
+def keep(run: Path, names: dict[str, str], folder: Path) -> None:
+    """Copies files of a run beside the experiment."""
+    for name, kept in names.items():
+        shutil.copyfile(run / name, folder / kept)
+
+
+def varied(key: str, values: tuple[float | str, ...]) -> tuple[str, str]:
+    """Arguments that vary a key."""
+    return "--vary", f"{key}=" + ",".join(f'"{v}"' if isinstance(v, str) else f"{v:g}" for v in values)
