@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -116,7 +117,12 @@ def group_curve(spending: Spending, k: int, *, interval: float = _DEFAULT_INTERV
     if whole("group size", k, at_least=0) > _MOST_USERS:
         raise InvalidValue(f"group size must be at most {_MOST_USERS:,}, got {k:,}")
     positive("interval", interval)
-    rounds = _rounds(spending)
+    return _curve(tuple(_rounds(spending)), int(k), float(interval))
+
+
+# The same curve serves all threats, all variants of an attack on one training, and every search over k.
+@functools.lru_cache(maxsize=64)
+def _curve(rounds: tuple[tuple[float, float, int], ...], k: int, interval: float) -> GroupCurve:
     if k == 0 or not rounds:
         nothing = np.zeros(1)
         return GroupCurve(k=k, step=interval, mixture_over_base=nothing, base_over_mixture=nothing.copy())
