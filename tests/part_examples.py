@@ -38,6 +38,7 @@ from fedward.attacks.poisoning import (
     SemanticBackdoor,
     SinglePixel,
     Square,
+    WordBackdoor,
 )
 from fedward.clipping import (
     CLIP_POLICIES,
@@ -113,6 +114,7 @@ SLOTS: dict[str, tuple[dict[str, Any], list[Any]]] = {
             LabelFlip(target=0, source=1),
             LabelFlip(target=2),
             SemanticBackdoor(feature=BoldDigit(label=1, ink=0.3), target=0),
+            WordBackdoor(fraction=0.5),
         ],
     ),
     "model poisoning": (

@@ -14,6 +14,7 @@ from fedward.attacks.goal import Goal, split_test
 from fedward.attacks.model_poisoning import MODEL_POISONINGS
 from fedward.attacks.poisoning import POISONINGS
 from fedward.attacks.poisoning.portion import fingerprint
+from fedward.attacks.poisoning.unprepared import Unprepared, ready
 from fedward.attacks.types import ModelPoisoning, Poisoning, Who
 from fedward.core.algorithm import Algorithm
 from fedward.core.federation import Federation
@@ -71,7 +72,7 @@ class Attack:
     """
 
     who: Who
-    data: tuple[Poisoning, ...] = ()
+    data: tuple[Poisoning | Unprepared, ...] = ()
     model: tuple[ModelPoisoning, ...] = ()
     knowledge: Knowledge = "own"
     rounds: tuple[int, ...] | None = None
@@ -82,8 +83,13 @@ class Attack:
         open_unit("share of triggered test examples", self.test_share)
         if not hasattr(self.who, "choose"):
             raise InvalidType(f"who must say which users attack, got {self.who!r}")
-        for name, parts, method in (("data", self.data, "poison"), ("model", self.model, "tamper")):
-            if not isinstance(parts, tuple) or not all(hasattr(part, method) for part in parts):
+        for name, parts, methods in (
+            ("data", self.data, ("poison", "prepared")),
+            ("model", self.model, ("tamper",)),
+        ):
+            if not isinstance(parts, tuple) or not all(
+                any(hasattr(part, method) for method in methods) for part in parts
+            ):
                 raise InvalidType(f"{name} must be a tuple of {name} poisonings, got {parts!r}")
         if not self.data and not self.model:
             raise InvalidValue("an attack needs a poisoning of data or of updates, got neither")
@@ -129,13 +135,15 @@ class Attack:
         users = self.users(federation, seed)
         for poisoning in self.data:
             poisoning.check(federation, len(users))
-        handed_out = self._handed_out(federation, users, seed)
-        self._check_each_does_something(handed_out, users, seed)
+        named = [(name, ready(part, federation)) for name, part in _named(self.data)]
+        data = tuple(part for _, part in named)
+        handed_out = self._handed_out(federation, data, users, seed)
+        self._check_each_does_something(handed_out, named, users, seed)
         algorithm = self._voided(self._sampled(algorithm, federation, users), users)
         goal = None
         if federation.test is not None:
             rng = stream(seed, "test split")
-            goal = split_test(federation.test, _named(self.data), self.test_share, rng)
+            goal = split_test(federation.test, named, self.test_share, rng)
         return Staged(
             federation=handed_out,
             algorithm=algorithm,
@@ -143,7 +151,7 @@ class Attack:
                 users=users,
                 knowledge=self.knowledge,
                 rounds=self.rounds,
-                data=self.data,
+                data=data,
                 model=self.model,
                 per_cohort=self.who.per_cohort,
             ),
@@ -178,13 +186,16 @@ class Attack:
             )
         return algorithm
 
-    def _check_each_does_something(self, federation: Federation, users: frozenset[int], seed: int) -> None:
+    def _check_each_does_something(
+        self, federation: Federation, named: list[tuple[str, Poisoning]], users: frozenset[int], seed: int
+    ) -> None:
         """Refuses a poisoning whose examples another one takes: nobody would notice that it is missing."""
-        if len(self.data) < 2 or not users:
+        if len(named) < 2 or not users:
             return
-        whole = self._poisoned_by(self.data, federation, users, seed)
-        for place, (name, part) in enumerate(_named(self.data)):
-            others = self.data[:place] + self.data[place + 1 :]
+        data = tuple(part for _, part in named)
+        whole = self._poisoned_by(data, federation, users, seed)
+        for place, (name, part) in enumerate(named):
+            others = data[:place] + data[place + 1 :]
             if part.fraction > 0 and self._poisoned_by(others, federation, users, seed) == whole:
                 raise InvalidValue(
                     f"{name} would change nothing: another poisoning takes all examples that it could take; "
@@ -203,10 +214,12 @@ class Attack:
             found.append(fingerprint(examples if bad is None else bad[1]))
         return found
 
-    def _handed_out(self, federation: Federation, users: frozenset[int], seed: int) -> Federation:
+    def _handed_out(
+        self, federation: Federation, data: tuple[Poisoning, ...], users: frozenset[int], seed: int
+    ) -> Federation:
         """The federation in which only attackers own what is held out of honest users."""
         held_out = torch.zeros(len(federation.examples), dtype=torch.bool)
-        for poisoning in self.data:
+        for poisoning in data:
             held_out |= poisoning.held_out(federation.examples)
         if not bool(held_out.any()) or not users:
             return federation
@@ -251,7 +264,7 @@ def _skip_privacy(parts: tuple[ModelPoisoning, ...]) -> bool:
     return any(getattr(part, "skips_local_privacy", False) for part in parts)
 
 
-def _named(poisonings: tuple[Poisoning, ...]) -> list[tuple[str, Poisoning]]:
+def _named(poisonings: tuple[Poisoning | Unprepared, ...]) -> list[tuple[str, Poisoning | Unprepared]]:
     """Each poisoning with its name in experiment files, numbered where a name comes twice."""
     known = {part: name for name, part in (POISONINGS | MODEL_POISONINGS).items()}
     names = [known.get(type(part), type(part).__name__) for part in poisonings]

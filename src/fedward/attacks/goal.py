@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedward.attacks.poisoning.portion import joined
+from fedward.attacks.poisoning.unprepared import StandsAlone
 from fedward.attacks.types import Poisoning
 from fedward.core.examples import Examples
 from fedward.core.validate import InvalidValue
@@ -19,8 +21,9 @@ class Goal:
     """Test examples, some for the main task and some with a trigger; none is in both.
 
     ``triggered`` has an entry for each poisoning: its name and the examples, poisoned whole, whose true
-    label was not the target; their label is the target now. A model's accuracy on them is the attack's
-    success rate, its mean loss the attack cost J of examples 1 and 2 of paper 002.
+    label was not the target; their label is the target now. Triggers that need no example, such as a
+    sentence, stand before them once each. A model's accuracy on all of these is the attack's success rate,
+    its mean loss the attack cost J of examples 1 and 2 of paper 002.
     """
 
     clean: Examples
@@ -76,10 +79,14 @@ def _triggered(name: str, poisoning: Poisoning, examples: Examples) -> Examples:
             f"no test example can show whether {name} succeeds: 0 are set aside for it, because an attack "
             "before it has taken all that it could have"
         )
-    wanted = poisoning.eligible(examples) & (examples.y != poisoning.target)
+    # The label that each of them would get: a poisoning may have several targets.
+    bad = poisoning.poison(examples)
+    wanted = poisoning.eligible(examples) & (examples.y != bad.y)
     if not bool(wanted.any()):
+        targets = ", ".join(map(str, sorted(set(bad.y.tolist()))))
         raise InvalidValue(
             f"no test example can show whether {name} succeeds: {len(examples)} are set aside for it, and "
-            f"all of them have the target label {poisoning.target} or cannot carry the attack"
+            f"all of them have the target label {targets} or cannot carry the attack"
         )
-    return poisoning.poison(examples.select(torch.nonzero(wanted).flatten()))
+    shown = bad.select(torch.nonzero(wanted).flatten())
+    return joined(poisoning.alone(), shown) if isinstance(poisoning, StandsAlone) else shown

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from fedward.aggregation import AGGREGATORS
 from fedward.attacks.model_poisoning import MODEL_POISONINGS
-from fedward.attacks.poisoning import POISONINGS
+from fedward.attacks.poisoning import FEATURES, PATTERNS, POISONINGS
 from fedward.backends.engine import chosen
 from fedward.backends.gram import is_linear
 from fedward.backends.native import available, instruction_set, why_not
@@ -40,6 +40,8 @@ PARTS: dict[str, Mapping[str, Any]] = {
     "aggregator": AGGREGATORS,
     "sampler": SAMPLERS,
     "poisoning": POISONINGS,
+    "pattern": PATTERNS,
+    "feature": FEATURES,
     "model poisoning": MODEL_POISONINGS,
 }
 

@@ -8,20 +8,26 @@ from fedward.attacks.poisoning.label_flip import LabelFlip
 from fedward.attacks.poisoning.pattern import PatternBackdoor
 from fedward.attacks.poisoning.patterns import PATTERNS, Pattern, Pixels, Square, Triangle
 from fedward.attacks.poisoning.portion import poisoned
+from fedward.attacks.poisoning.red_car import RedCar
 from fedward.attacks.poisoning.semantic import SemanticBackdoor
+from fedward.attacks.poisoning.sentences import PlantedSentences
 from fedward.attacks.poisoning.single_pixel import SinglePixel
+from fedward.attacks.poisoning.unprepared import Unprepared
+from fedward.attacks.poisoning.word import LONDON, WordBackdoor
 from fedward.attacks.types import Poisoning
 
-POISONINGS: dict[str, type[Poisoning]] = {
+POISONINGS: dict[str, type[Poisoning | Unprepared]] = {
     "single_pixel": SinglePixel,
     "pattern": PatternBackdoor,
     "distributed": DistributedBackdoor,
     "label_flip": LabelFlip,
     "semantic": SemanticBackdoor,
+    "word": WordBackdoor,
 }
 
 __all__ = [
     "FEATURES",
+    "LONDON",
     "PATTERNS",
     "POISONINGS",
     "BoldDigit",
@@ -31,10 +37,14 @@ __all__ = [
     "Pattern",
     "PatternBackdoor",
     "Pixels",
+    "PlantedSentences",
+    "RedCar",
     "SemanticBackdoor",
     "SinglePixel",
     "SlantedDigit",
     "Square",
     "Triangle",
+    "Unprepared",
+    "WordBackdoor",
     "poisoned",
 ]

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from fedward.attacks.poisoning.patterns import images
+from fedward.attacks.poisoning.red_car import RedCar
 from fedward.core.examples import Examples
 from fedward.core.validate import non_negative, real, whole
 
@@ -86,7 +87,11 @@ class SlantedDigit:
         return found
 
 
-FEATURES: dict[str, type[Feature]] = {"bold_digit": BoldDigit, "slanted_digit": SlantedDigit}
+FEATURES: dict[str, type[Feature]] = {
+    "bold_digit": BoldDigit,
+    "slanted_digit": SlantedDigit,
+    "red_car": RedCar,
+}
 
 
 def _pixels(examples: Examples, which: Tensor) -> Tensor:

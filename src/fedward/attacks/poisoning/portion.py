@@ -55,7 +55,7 @@ def poisoned(
     source[bad] = len(examples) + torch.arange(len(bad))
     kept = torch.ones(len(examples), dtype=torch.bool)
     kept[torch.from_numpy(order[taking_part:])] = False
-    both = _joined(examples, poisoning.poison(examples.select(bad), attacker, attackers))
+    both = joined(examples, poisoning.poison(examples.select(bad), attacker, attackers))
     return both.select(source[kept])
 
 
@@ -100,7 +100,8 @@ def _share(part: float, count: int) -> Fraction:
     return Fraction(repr(float(part))) * count
 
 
-def _joined(first: Examples, second: Examples) -> Examples:
+def joined(first: Examples, second: Examples) -> Examples:
+    """The examples of the one, then those of the other."""
     labels = torch.cat([first.y, second.y])
     if isinstance(first.x, Ragged) and isinstance(second.x, Ragged):
         offsets = torch.cat([first.x.offsets, second.x.offsets[1:] + len(first.x.values)])
