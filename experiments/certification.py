@@ -19,6 +19,7 @@ def options(description: str, *, replicas: int) -> Any:
     """The command line of such an experiment."""
     made = parser(description)
     made.add_argument("--replicas", type=int, default=replicas, help="M")
+    made.add_argument("--small", action="store_true", help="fewer noise levels and attacks, as the page says")
     made.add_argument("--runs", type=Path, default=Path("runs"), help="where the trainings are kept")
     return made.parse_args()
 

@@ -1,0 +1,95 @@
+"""Figure 14: the same ε on paper, whatever is clipped; and what is true of each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from fedward.certify.paper import equation_6, theorem_2
+from fedward.core.validate import InvalidValue
+from fedward.experiment import config
+from fedward.experiment.certification import Claims, averages, certified
+from fedward.experiment.replica_results import load_replicas
+from fedward.experiment.setup import prepare
+from fedward.experiment.store import RunDirectory
+from fedward.privacy.accountants import epsilon_of
+from fedward.report.certified_accuracy import record
+
+# What the paper calls the same noise: per layer its σS is ours at σ/√L with L = 4 layers.
+AS_IN_THE_PAPER = {
+    "flat": "clip=flat, noise_multiplier=2.3",
+    "per layer": "clip=per-layer, noise_multiplier=1.15",
+    "flat median": "clip=median, noise_multiplier=2.3",
+    "per-layer median": "clip=per-layer-median, noise_multiplier=1.15",
+}
+ERROR = 0.01
+
+
+def compare(run: Path, folder: Path, data: str | None) -> dict[str, Any]:
+    """Curves by theorem 2 with the ε that the paper has for all four; certificates where there is a proof."""
+    contents = RunDirectory(run).manifest()["experiment"]["variants"]
+    where = None if data is None else Path(data)
+    flat = prepare(config.from_content(contents[AS_IN_THE_PAPER["flat"]], "run.json"), where)
+    ledger = flat.algorithm.planned_ledger(flat.federation.num_users, flat.experiment.rounds)
+    stated = epsilon_of(ledger.spending, flat.delta, "moments", ledger.adjacency)
+    canvas = Figure(figsize=(9, 3.8), layout="constrained")
+    left, right = canvas.subplots(1, 2, sharey=True)
+    found: dict[str, Any] = {}
+    for name, variant in AS_IN_THE_PAPER.items():
+        colour, curves = f"C{len(found)}", []
+        for sure, style in ((True, "-"), (False, ":")):
+            k = papers_k(run, variant, stated, flat.delta, sure=sure)
+            grid = np.linspace(0, 2.2, 200)
+            left.plot(grid, [(k > x).mean() for x in grid], style, color=colour, label=name if sure else None)
+            curves.append(papers_curve(k, sure=sure))
+        found[name] = {"epsilon": None, "papers_epsilon": stated, "curves": curves}
+    for name in (*AS_IN_THE_PAPER.values(), "clip=per-layer, noise_multiplier=2.3"):
+        setup = prepare(config.from_content(contents[name], "run.json"), federation=flat.federation)
+        scores = load_replicas(run, name)
+        try:
+            each = certified(Claims(replicas=len(scores), error=ERROR).setting(setup), scores)
+        except InvalidValue as error:
+            found[f"certified, {name}"] = {"refused": str(error)}
+            continue
+        short = record(each)
+        found[f"certified, {name}"] = short
+        curve = each.curve("inject", sure=True)
+        assert curve is not None
+        right.plot([*curve.accuracy, 0.0], label=f"{name}, ε = {each.epsilon:.2f}")
+    for panel, title in ((left, f"theorem 2, ε = {stated:.4f} for all"), (right, "k attackers join, tight")):
+        panel.set_title(title, fontsize=10)
+        panel.set_xlabel("k")
+        panel.grid(alpha=0.3)
+        panel.legend(fontsize=7)
+    right.xaxis.get_major_locator().set_params(integer=True)
+    left.set_xlabel("K, a real number; dotted: without confidence")
+    left.set_ylabel(f"certified accuracy at confidence {1 - ERROR:g}")
+    canvas.savefig(folder / "clipping.png", dpi=150)
+    (folder / "clipping.json").write_text(json.dumps(found, indent=1) + "\n")
+    return {name: each for name, each in found.items() if "curves" in each}
+
+
+def papers_k(run: Path, variant: str, epsilon: float, delta: float, *, sure: bool) -> NDArray[np.float64]:
+    """K of theorem 2 for each example, a real number; 0 where the prediction is wrong."""
+    scores = load_replicas(run, variant)
+    top, best, second = averages(scores)
+    found = []
+    for a, b, right in zip(best.tolist(), second.tolist(), top == scores.labels, strict=True):
+        pair = equation_6(a, b, len(scores), ERROR) if sure else (a, b)
+        found.append(max(0.0, theorem_2(*pair, epsilon, delta)) if right else 0.0)
+    return np.array(found)
+
+
+def papers_curve(k: NDArray[np.float64], *, sure: bool) -> dict[str, Any]:
+    """Certified accuracy at whole numbers: an example is certified for k < K."""
+    accuracy = [float((k > j).mean()) for j in range(int(np.ceil(k.max())) or 1)]
+    at = {
+        share: max((j for j, reached in enumerate(accuracy) if reached >= float(share)), default=None)
+        for share in ("0.5", "0.8", "0.9")
+    }
+    return {"mode": "paper", "with_confidence": sure, "certified_accuracy": accuracy, "largest_k_at": at}
