@@ -19,6 +19,7 @@ from fedward.experiment.certification import Mode, papers_epsilon
 from fedward.experiment.replica_store import stored_files
 from fedward.experiment.setup import Setup
 from fedward.privacy.group import group_curve
+from fedward.privacy.guarantee import Unit
 
 TAUS = (1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0)
 
@@ -54,12 +55,14 @@ class AttackCosts:
     """One attack: its measured cost for some numbers of attackers beside the bounds that follow from none.
 
     Args:
+      unit: what attackers are counted in.
       cost_bound: C̄, fixed beforehand.
       clean: bounds on the expected cost without attackers, each at half the error.
       measured: by rising number of attackers, the first without any.
       lines: one for each mode.
     """
 
+    unit: Unit
     cost_bound: float
     clean: tuple[float, float]
     measured: tuple[Measured, ...]
@@ -121,6 +124,7 @@ def attack_costs(
     if papers is not None:
         lines.insert(0, _papers(setting, bound, float(by_attackers[0].mean()), papers, most))
     return AttackCosts(
+        unit=setting.ledger.unit,
         cost_bound=bound,
         clean=(low, high),
         measured=tuple(_measured(k, by_attackers[k]) for k in sorted(by_attackers)),

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fedward.experiment.attack_costs import TAUS, AttackCosts, Line
-from fedward.report.certified_accuracy import TITLES
+from fedward.report.certified_accuracy import title
 
 _STYLES = {"paper": ":", "inject": "-", "present": "-.", "compromise": "--"}
 
@@ -52,18 +52,20 @@ def draw(found: Mapping[str, AttackCosts], path: Path) -> None:
         first = next(iter(row.values()))
         for number, line in enumerate(first.lines):
             style = {"color": f"C{number}", "linestyle": _STYLES[line.mode]}
-            k = range(len(line.lower))
-            left.plot(k, line.lower, label=f"bounds, {TITLES[line.mode]}", **style)
+            k, what = range(len(line.lower)), title(line.mode, first.unit)
+            left.plot(k, line.lower, label=f"bounds, {what}", **style)
             left.plot(k, line.upper, **style)
             reached = [(tau, k) for tau, k in zip(TAUS, line.needed, strict=True) if k is not None]
             if reached:
-                right.plot(*zip(*reached, strict=True), marker=".", label=TITLES[line.mode], **style)
+                right.plot(
+                    *zip(*reached, strict=True), marker=".", label=title(line.mode, first.unit), **style
+                )
         for number, (name, costs) in enumerate(row.items()):
             _measured(left, name, costs, f"C{number + len(first.lines)}")
-        left.set_xlabel("attackers k")
+        left.set_xlabel("attackers k" if first.unit == "user" else "poisoned examples k")
         left.set_ylabel(f"expected min(cost, {first.cost_bound:g})")
         right.set_xlabel("τ")
-        right.set_ylabel("attackers needed to divide the cost by τ")
+        right.set_ylabel("k that it takes to divide the cost by τ")
         left.xaxis.get_major_locator().set_params(integer=True)
         for panel in (left, right):
             panel.set_ylim(bottom=0)

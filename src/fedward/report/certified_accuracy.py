@@ -10,16 +10,34 @@ from rich.console import Console
 from rich.table import Table
 
 from fedward.experiment.certification import Certified, Mode
+from fedward.privacy.guarantee import Unit
 
 MODES: tuple[Mode, ...] = ("paper", "inject", "present", "compromise")
-TITLES: dict[Mode, str] = {
-    "paper": "as in the paper",
-    "inject": "k attackers join",
-    "present": "k may be attackers already",
-    "compromise": "k users are taken over",
+_TITLES: dict[Unit, dict[Mode, str]] = {
+    "user": {
+        "paper": "as in the paper",
+        "inject": "k attackers join",
+        "present": "k may be attackers already",
+        "compromise": "k users are taken over",
+    },
+    "example": {
+        "paper": "as in the paper",
+        "inject": "k examples are added",
+        "present": "k may be poisoned already",
+        "compromise": "k examples are changed",
+    },
 }
 SHARES = (0.5, 0.8, 0.9)
 _POINTS = 8
+
+
+def title(mode: Mode, unit: Unit) -> str:
+    """What attackers do in this mode, where users or where examples are hidden.
+
+    >>> title("inject", "user"), title("inject", "example")
+    ('k attackers join', 'k examples are added')
+    """
+    return _TITLES[unit][mode]
 
 
 def table(console: Console, found: Mapping[str, Certified]) -> None:
@@ -68,7 +86,8 @@ def one(console: Console, certified: Certified) -> None:
         step = max(1, -(-len(accuracy) // _POINTS))
         at = {k: accuracy[k] for k in range(0, len(accuracy), step)} | {len(accuracy) - 1: accuracy[-1]}
         told = ", ".join(f"{share:.1%} at {k}" for k, share in at.items())
-        console.print(f"{TITLES[attack.threat]}: certified accuracy {told}", highlight=False, soft_wrap=True)
+        what = title(attack.threat, certified.certificate.setting.ledger.unit)
+        console.print(f"{what}: certified accuracy {told}", highlight=False, soft_wrap=True)
 
 
 def draw(found: Mapping[str, Certified], path: Path) -> None:
@@ -77,12 +96,13 @@ def draw(found: Mapping[str, Certified], path: Path) -> None:
     from matplotlib.figure import Figure
 
     modes = [mode for mode in MODES if any(each.curve(mode, sure=True) for each in found.values())]
+    unit = next(iter(found.values())).certificate.setting.ledger.unit
     canvas = Figure(figsize=(3.4 * len(modes) + 0.6, 3.6), layout="constrained")
     axes = canvas.subplots(1, len(modes), sharey=True, squeeze=False)[0]
     for panel, mode in zip(axes, modes, strict=True):
         for number, (name, certified) in enumerate(found.items()):
             _lines(panel, certified, mode, f"{name}, " if len(found) > 1 else "", f"C{number}")
-        panel.set_title(TITLES[mode], fontsize=10)
+        panel.set_title(title(mode, unit), fontsize=10)
         panel.set_xlabel("k")
         panel.set_ylim(0, 1.02)
         panel.set_xlim(left=0)
