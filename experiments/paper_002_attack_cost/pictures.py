@@ -69,7 +69,8 @@ def _grid(found: Record, path: Path, what: str) -> None:
             first = next(iter(chosen.values()))
             for mode, (title, style) in MODES.items():
                 for line in (entry for entry in first["lines"] if entry["mode"] == mode):
-                    panel.plot(line["lower"], style, color="black", label=f"least, {title}")
+                    said = title.replace("taken over", "changed") if "examples" in what else title
+                    panel.plot(line["lower"], style, color="black", label=f"least, {said}")
             panel.set_title(attack.replace("_", " "), fontsize=10)
             _finish(panel, what, bound)
     canvas.savefig(path, dpi=110)
