@@ -25,7 +25,7 @@ COST_BOUNDS = varied("attack.cost_bound", (0.5, 10))
 SCALES = varied("attack.model.0.factor", (1, 50, 100))
 FRACTIONS = varied("attack.data.0.fraction", (0.2, 0.4, 0.6, 0.8, 1.0))
 NOISE = (1.3, 1.6, 1.9, 2.2, 2.5)
-SOME = "1,2,5,10,20"
+SOME = "1,2,3,4,6,8,10,15,20"
 
 
 def measure(name: str, file: str, chosen: Any, attackers: str, *axes: str) -> Record:

@@ -36,6 +36,11 @@ struct Kernels {
                float momentum, float decay);
   double (*squares)(const float* values, std::size_t count);
   void (*add_scaled)(double* total, const float* values, double scale, std::size_t count);
+  // The same two for the gradient of one example at a layer with one output pixel, which is an outer product:
+  // it is never written down.
+  double (*outer_squares)(const Convolution&, const float* in, const float* out_gradient);
+  // `inputs` are rows of taps, one for each example; `gradients` rows of columns, scaled already.
+  void (*add_outer)(const Convolution&, int examples, const float* inputs, const double* gradients, double* total);
 };
 
 namespace portable {

@@ -301,13 +301,16 @@ void step(float* weights, float* velocity, const float* gradient, std::size_t co
   }
 }
 
+inline Doubles widened(const float* from) {
+  return __builtin_convertvector(*reinterpret_cast<const Half*>(from), Doubles);
+}
+
 // In double precision throughout: what is clipped by it must not be longer than its bound. Half a vector of
 // floats is a whole vector of doubles; two sums, so that one need not wait for the other.
 double squares(const float* values, std::size_t count) {
   Doubles first{}, second{};
   for (std::size_t i = 0; i < count; i += kLanes) {
-    const Doubles a = __builtin_convertvector(*reinterpret_cast<const Half*>(values + i), Doubles);
-    const Doubles b = __builtin_convertvector(*reinterpret_cast<const Half*>(values + i + kLanes / 2), Doubles);
+    const Doubles a = widened(values + i), b = widened(values + i + kLanes / 2);
     first += a * a;
     second += b * b;
   }
@@ -319,17 +322,47 @@ double squares(const float* values, std::size_t count) {
 // In double precision: in single, one of many examples could move their sum by more than its bound.
 void add_scaled(double* total, const float* values, double scale, std::size_t count) {
   for (std::size_t i = 0; i < count; i += kLanes / 2) {
-    const Doubles some = __builtin_convertvector(*reinterpret_cast<const Half*>(values + i), Doubles);
     Unaligned* sum = reinterpret_cast<Unaligned*>(total + i);
-    *sum += scale * some;
+    *sum += scale * widened(values + i);
   }
+}
+
+// |a g^T|^2 = |a|^2 |g|^2, and |g|^2 more for the bias.
+double outer_squares(const Convolution& conv, const float* in, const float* out_gradient) {
+  const float* from = in + conv.input_at[0];
+  double inputs = conv.biased ? 1 : 0;
+  for (int s = 0; s < conv.segments; ++s, from += conv.segment_step)
+    for (int k = 0; k < conv.segment; ++k) inputs += double(from[k]) * double(from[k]);
+  return inputs * squares(out_gradient + conv.output_at[0], conv.columns);
+}
+
+// Several examples together: the sum, which is the largest of what is touched, is read and written once.
+void add_outer(const Convolution& conv, int examples, const float* inputs, const double* gradients, double* total) {
+  for_each_panel(conv.columns, [&](int column, auto vectors) {
+    constexpr int halves = 2 * decltype(vectors)::count, half = kLanes / 2;
+    const auto add = [&](double* row, auto&& input_of) {
+      Doubles sum[halves];
+      for (int h = 0; h < halves; ++h) sum[h] = *reinterpret_cast<Unaligned*>(row + h * half);
+      for (int e = 0; e < examples; ++e) {
+        const double input = input_of(e);
+        const double* gradient = gradients + std::ptrdiff_t(e) * conv.columns + column;
+        for (int h = 0; h < halves; ++h) sum[h] += input * *reinterpret_cast<const Unaligned*>(gradient + h * half);
+      }
+      for (int h = 0; h < halves; ++h) *reinterpret_cast<Unaligned*>(row + h * half) = sum[h];
+    };
+    double* panel = total + std::ptrdiff_t(column) * conv.taps;
+    for (int tap = 0; tap < conv.taps; ++tap)
+      add(panel + std::ptrdiff_t(tap) * halves * half,
+          [&](int e) { return double(inputs[std::ptrdiff_t(e) * conv.taps + tap]); });
+    if (conv.biased) add(total + conv.weights() + column, [](int) { return 1.0; });
+  });
 }
 
 }  // namespace
 
 const Kernels kKernels = {FEDWARD_NAME, kLanes,  forward,       weight_gradient, input_gradient,
                           transpose,    pool,    pool_gradient, rectify,         mask,
-                          step,         squares, add_scaled};
+                          step,         squares, add_scaled,    outer_squares,   add_outer};
 
 }  // namespace FEDWARD_SET
 }  // namespace fedward

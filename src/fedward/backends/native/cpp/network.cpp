@@ -87,6 +87,15 @@ void Network::score_gradient(const Data& data, const std::int64_t* index, int co
 }
 
 void Network::backward(const Data& data, const std::int64_t* index, int count, float scale, float* gradient) {
+  go_back(data, index, count, scale, gradient, true);
+}
+
+void Network::backward_but_outer(const Data& data, std::int64_t index, float* gradient) {
+  go_back(data, &index, 1, 1.0f, gradient, false);
+}
+
+void Network::go_back(const Data& data, const std::int64_t* index, int count, float scale, float* gradient,
+                      bool outer) {
   score_gradient(data, index, count, scale);
   for (int i = int(plan.layers.size()) - 1; i >= plan.lowest; --i) {
     const Layer& layer = *plan.layers[i];
@@ -97,7 +106,7 @@ void Network::backward(const Data& data, const std::int64_t* index, int count, f
     if (to.rectified)
       kernels.mask(arriving.data(), values_[i + 1].data(),
                    count * to.size());
-    if (layer.convolves)
+    if (layer.convolves && (outer || layer.convolution.pixels > 1))
       kernels.weight_gradient(layer.convolution, count, in.data(), arriving.data(), gradient + layer.parameters_at);
     if (i == plan.lowest) return;
     std::fill_n(sent_back.begin(), count * from.size(), 0.0f);

@@ -29,12 +29,18 @@ class Network {
   const float* forward(const Data& data, const std::int64_t* index, int count);
   // Adds the gradient of scale * sum of cross-entropies of the last forward pass. Packed like the weights.
   void backward(const Data& data, const std::int64_t* index, int count, float scale, float* gradient);
+  // The same for one example, but the layers with one output pixel are left out: what goes into each of them, and
+  // what its output sends back, is all that its gradient is made of.
+  void backward_but_outer(const Data& data, std::int64_t index, float* gradient);
+  const float* input_of(int layer) const { return values_[layer].data(); }
+  const float* sent_back_to(int layer) const { return gradients_[layer + 1].data(); }
 
   const Plan& plan;
   const Kernels& kernels;
 
  private:
   void load(const Data& data, const std::int64_t* index, int count);
+  void go_back(const Data& data, const std::int64_t* index, int count, float scale, float* gradient, bool outer);
   void score_gradient(const Data& data, const std::int64_t* index, int count, float scale);
 
   const float* weights_ = nullptr;

@@ -54,6 +54,69 @@ bool project(const std::vector<float>& centre, double bound, std::vector<float>&
   return true;
 }
 
+// What each layer's gradient is multiplied by; false if it cannot be clipped and counts for nothing.
+bool scales_for(std::vector<double>& squares, const std::vector<double>& bounds, std::vector<double>& scales) {
+  const bool whole = bounds.size() == 1;
+  if (whole) std::fill(squares.begin(), squares.end(), std::accumulate(squares.begin(), squares.end(), 0.0));
+  for (std::size_t l = 0; l < squares.size(); ++l) {
+    const double bound = bounds[whole ? 0 : l], norm = std::sqrt(squares[l]);
+    if (!std::isfinite(norm) || norm > bound * kMost) return false;
+    scales[l] = std::min(1.0, bound / norm * kMargin);
+  }
+  return true;
+}
+
+// The clipped gradients of one layer, added up. Where it has one output pixel, an example's gradient is the outer
+// product of what went in and what came back: those are kept for some examples, and their products added together.
+class Clipped {
+ public:
+  Clipped(const Network& network, int number, std::vector<float>& own, std::vector<double>& sum)
+      : network_(network), kernels_(network.kernels), number_(number), layer_(*network.plan.layers[number]),
+        conv_(layer_.convolution), outer_(conv_.pixels == 1), own_(own.data() + layer_.parameters_at),
+        sum_(sum.data() + layer_.parameters_at) {
+    if (!outer_) return;
+    inputs_.resize(std::size_t(kTogether) * conv_.taps);
+    gradients_.resize(std::size_t(kTogether) * conv_.columns);
+  }
+
+  void clear() {
+    if (!outer_) std::fill_n(own_, layer_.parameters, 0.0f);
+  }
+  double squares() const {
+    return outer_ ? kernels_.outer_squares(conv_, network_.input_of(number_), network_.sent_back_to(number_))
+                  : kernels_.squares(own_, layer_.parameters);
+  }
+  void add(double scale) {
+    if (!outer_) return kernels_.add_scaled(sum_, own_, scale, layer_.parameters);
+    const float* input = network_.input_of(number_) + conv_.input_at[0];
+    const float* gradient = network_.sent_back_to(number_) + conv_.output_at[0];
+    float* inputs = inputs_.data() + std::size_t(waiting_) * conv_.taps;
+    double* gradients = gradients_.data() + std::size_t(waiting_) * conv_.columns;
+    for (int tap = 0; tap < conv_.taps; ++tap) inputs[tap] = input[conv_.tap_at[tap]];
+    for (int column = 0; column < conv_.columns; ++column) gradients[column] = scale * double(gradient[column]);
+    if (++waiting_ == kTogether) finish();
+  }
+  void finish() {
+    if (outer_ && waiting_) kernels_.add_outer(conv_, waiting_, inputs_.data(), gradients_.data(), sum_);
+    waiting_ = 0;
+  }
+
+ private:
+  static constexpr int kTogether = 8;
+
+  const Network& network_;
+  const Kernels& kernels_;
+  const int number_;
+  const Layer& layer_;
+  const Convolution& conv_;
+  const bool outer_;
+  float* const own_;
+  double* const sum_;
+  std::vector<float> inputs_;
+  std::vector<double> gradients_;
+  int waiting_ = 0;
+};
+
 }  // namespace
 
 void train(Network& network, const float* start, const Data& data, const std::vector<std::int64_t>& sizes,
@@ -85,33 +148,23 @@ void gradient(Network& network, const float* flat, const Data& data, const std::
 void clipped_sum(Network& network, const float* flat, const Data& data, const std::int64_t* index,
                  std::int64_t count, const std::vector<double>& bounds, double* found) {
   const Plan& plan = network.plan;
-  const Kernels& kernels = network.kernels;
   const std::vector<float> weights = network.packed(flat);
   std::vector<double> sum(weights.size(), 0.0);
   std::vector<float> own(weights.size());
-  std::vector<const Layer*> layers;
-  for (const auto& layer : plan.layers)
-    if (layer->convolves) layers.push_back(layer.get());
-  std::vector<double> squares(layers.size());
+  std::vector<Clipped> layers;
+  for (int l = 0; l < int(plan.layers.size()); ++l)
+    if (plan.layers[l]->convolves) layers.emplace_back(network, l, own, sum);
+  std::vector<double> squares(layers.size()), scales(layers.size());
   network.set(weights.data(), true);
   for (std::int64_t i = 0; i < count; ++i) {
-    std::fill(own.begin(), own.end(), 0.0f);
+    for (Clipped& layer : layers) layer.clear();
     network.forward(data, index + i, 1);
-    network.backward(data, index + i, 1, 1.0f, own.data());
-    for (std::size_t l = 0; l < layers.size(); ++l)
-      squares[l] = kernels.squares(own.data() + layers[l]->parameters_at, layers[l]->parameters);
-    if (bounds.size() == 1) std::fill(squares.begin(), squares.end(), std::accumulate(squares.begin(), squares.end(), 0.0));
-    std::vector<double> scales;
-    for (std::size_t l = 0; l < layers.size(); ++l) {
-      const double bound = bounds[bounds.size() == 1 ? 0 : l], norm = std::sqrt(squares[l]);
-      if (!std::isfinite(norm) || norm > bound * kMost) break;
-      scales.push_back(std::min(1.0, bound / norm * kMargin));
-    }
-    if (scales.size() < layers.size()) continue;
-    for (std::size_t l = 0; l < layers.size(); ++l)
-      kernels.add_scaled(sum.data() + layers[l]->parameters_at, own.data() + layers[l]->parameters_at,
-                         scales[l], layers[l]->parameters);
+    network.backward_but_outer(data, index[i], own.data());
+    for (std::size_t l = 0; l < layers.size(); ++l) squares[l] = layers[l].squares();
+    if (!scales_for(squares, bounds, scales)) continue;
+    for (std::size_t l = 0; l < layers.size(); ++l) layers[l].add(scales[l]);
   }
+  for (Clipped& layer : layers) layer.finish();
   unpack(plan, sum, found);
 }
 
