@@ -23,19 +23,12 @@ def figure_8(found: Record, path: Path) -> None:
 
 def figure_3(found: Record, path: Path) -> None:
     """Cost under ten attackers against the noise multiplier."""
-    canvas = Figure(figsize=(10, 3.8), layout="constrained")
-    for panel, bound in zip(canvas.subplots(1, 2), (0.5, 10), strict=True):
-        for number, (attack, variants) in enumerate(found.items()):
-            chosen = _by_noise(variants, bound)
-            points = {noise: each["measured"][-1] for noise, each in chosen.items()}
-            _points(panel, points, f"C{number}", f"measured, {attack.replace('_', ' ')}")
-        for mode, (title, style) in MODES.items():
-            least = [_line(each, mode)["lower"][10] for each in chosen.values()]
-            panel.plot(list(chosen), least, style, color="black", label=f"least, {title}")
-        clean = {noise: each["measured"][0] for noise, each in chosen.items()}
-        _points(panel, clean, "grey", "measured, no attacker")
-        _finish(panel, "noise multiplier σ (ε falls to the right)", bound)
-    canvas.savefig(path, dpi=130)
+    _over_noise(found, path, (10,))
+
+
+def figure_8_noise(found: Record, path: Path) -> None:
+    """Cost under 50 and 500 poisoned examples against the noise multiplier."""
+    _over_noise(found, path, (50, 500))
 
 
 def figure_5(found: Record, path: Path) -> None:
@@ -74,6 +67,30 @@ def _grid(found: Record, path: Path, what: str) -> None:
             panel.set_title(attack.replace("_", " "), fontsize=10)
             _finish(panel, what, bound)
     canvas.savefig(path, dpi=110)
+
+
+def _over_noise(found: Record, path: Path, numbers: tuple[int, ...]) -> None:
+    canvas = Figure(figsize=(10, 3.8 * len(numbers)), layout="constrained")
+    for row, k in zip(canvas.subplots(len(numbers), 2, squeeze=False), numbers, strict=True):
+        for panel, bound in zip(row, (0.5, 10), strict=True):
+            for number, (attack, variants) in enumerate(found.items()):
+                chosen = _by_noise(variants, bound)
+                label = f"measured, k = {k}, {attack.replace('_', ' ')}"
+                _points(
+                    panel, {noise: _measured(each, k) for noise, each in chosen.items()}, f"C{number}", label
+                )
+            for mode, (title, style) in MODES.items():
+                least = [_line(each, mode)["lower"][k] for each in chosen.values()]
+                panel.plot(list(chosen), least, style, color="black", label=f"least, {title}")
+            clean = {noise: _measured(each, 0) for noise, each in chosen.items()}
+            _points(panel, clean, "grey", "measured, no attacker")
+            _finish(panel, "noise multiplier σ (ε falls to the right)", bound)
+    canvas.savefig(path, dpi=110)
+
+
+def _measured(each: Record, k: int) -> Record:
+    found: Record = next(point for point in each["measured"] if point["attackers"] == k)
+    return found
 
 
 def _points(panel: Any, points: dict[float, Record], colour: str, label: str) -> None:

@@ -3,6 +3,7 @@
     python experiments/paper_002_attack_cost/run.py figure_2 --data DIR [--replicas 100]
     python experiments/paper_002_attack_cost/run.py figure_3 --data DIR [--replicas 100] [--small]
     python experiments/paper_002_attack_cost/run.py figure_8 --data DIR [--replicas 100] [--small]
+    python experiments/paper_002_attack_cost/run.py figure_8_noise --data DIR [--replicas 100] [--small]
 
 Trainings are kept in runs/ and gone on with after a kill; what was found is kept beside this file.
 """
@@ -16,7 +17,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1]))  # for what the experiments share, beside their folders
 from certification import Record, certified, fedward, options, varied
-from pictures import figure_2, figure_3, figure_5, figure_8
+from pictures import figure_2, figure_3, figure_5, figure_8, figure_8_noise
 
 HERE = Path(__file__).parent
 ATTACKS = ("backdoor", "distributed", "label_flip")
@@ -25,6 +26,7 @@ COST_BOUNDS = varied("attack.cost_bound", (0.5, 10))
 SCALES = varied("attack.model.0.factor", (1, 50, 100))
 FRACTIONS = varied("attack.data.0.fraction", (0.2, 0.4, 0.6, 0.8, 1.0))
 NOISE = (1.3, 1.6, 1.9, 2.2, 2.5)
+EXAMPLE_NOISE = (5.0, 8.0, 10.0, 13.0, 15.0, 18.0, 20.0)
 SOME = "1,2,3,4,6,8,10,15,20"
 
 
@@ -53,7 +55,17 @@ def eighth(chosen: Any) -> Record:
     numbers = "50,500" if chosen.small else "10,50,200,500"
     return {
         attack: measure(f"figure-8-{attack}", f"examples_{attack}", chosen, numbers)
-        for attack in (("label_flip",) if chosen.small else ("backdoor", "label_flip"))
+        for attack in ("backdoor", "label_flip")
+    }
+
+
+def eighth_over_noise(chosen: Any) -> Record:
+    """Over ε, with six rounds."""
+    noise = EXAMPLE_NOISE[::3] if chosen.small else EXAMPLE_NOISE
+    axes = (*varied("rounds", (6,)), *varied("algorithm.local.noise_multiplier", noise))
+    return {
+        attack: measure(f"figure-8-noise-{attack}", f"examples_{attack}", chosen, "50,500", *axes)
+        for attack in ("backdoor", "label_flip")
     }
 
 
@@ -68,7 +80,12 @@ def crossed(found: Record) -> list[str]:
     ]
 
 
-FIGURES = {"figure_2": (second, figure_2), "figure_3": (third, figure_3), "figure_8": (eighth, figure_8)}
+FIGURES = {
+    "figure_2": (second, figure_2),
+    "figure_3": (third, figure_3),
+    "figure_8": (eighth, figure_8),
+    "figure_8_noise": (eighth_over_noise, figure_8_noise),
+}
 
 if __name__ == "__main__":
     figure = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1] in FIGURES else ""
