@@ -1,6 +1,6 @@
 """A run on disk: written atomically, resumed after a kill, locked against a second process.
 
-run.json          what is run: the experiment, digests of its data, versions
+run.json          what is run: the experiment, digests of its data, versions; where, when and by which command
 ledger.json       what has been spent; a round is in it before any of its jobs runs
 users.json        what each user has spent, where users protect themselves
 checkpoint.pt     the state after the last finished round
@@ -27,6 +27,7 @@ from torch import nn
 from fedward.core.types import RoundLog, ServerState
 from fedward.core.validate import InvalidValue
 from fedward.experiment import checkpoint, lines
+from fedward.experiment.environment import environment
 from fedward.experiment.files import remove_leftovers, write_atomically
 from fedward.experiment.same_run import check_same_run
 from fedward.privacy import Guarantee, Ledger, ledger_file, user_ledgers_file
@@ -52,7 +53,8 @@ class RunDirectory:
             found = sorted(each.name for pattern in _RESULTS for each in self.path.glob(pattern))
             if found:
                 raise InvalidValue(f"{self.path} holds {found[0]} but no run.json: not a run to go on with")
-            self._write("run.json", json.dumps(manifest, indent=2) + "\n")
+            content = manifest | {"environment": environment()}
+            self._write("run.json", json.dumps(content, indent=2) + "\n")
             return
         check_same_run(self.path, self.manifest(), manifest)
 

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from experiment.catalogue.run_directories import make_run
+from fedward.core.validate import InvalidValue
+from fedward.experiment.catalogue.conditions import condition
+from fedward.experiment.catalogue.facts import RunFacts, read
+from fedward.experiment.catalogue.index import NAME, open_index
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    make_run(tmp_path / "a", accuracy=0.9, preset="fedavg")
+    make_run(tmp_path / "deeper" / "b", accuracy=0.7, preset="median", epsilon=3.0)
+    make_run(tmp_path / "c", finished=False)
+    return tmp_path
+
+
+def found(root: Path, *conditions: str, sort: str | None = None, descending: bool = False) -> list[str]:
+    with open_index(root) as index:
+        runs = index.find([condition(text) for text in conditions], sort=sort, descending=descending)
+    return [run.path.name for run in runs]
+
+
+def test_all_runs_below_are_found(runs: Path) -> None:
+    assert sorted(found(runs)) == ["a", "b", "c"]
+
+
+def test_conditions_choose(runs: Path) -> None:
+    assert found(runs, "accuracy>0.65") == ["a", "b"]
+    assert found(runs, "accuracy>0.65", "algorithm.preset=median") == ["b"]
+    assert found(runs, "state=unfinished") == ["c"]
+    assert found(runs, "algorithm.preset!=fedavg") == ["b"]
+    assert found(runs, "epsilon<100") == ["b"]  # without an ε there is nothing to compare
+
+
+def test_runs_are_sorted_and_those_without_the_key_come_last(runs: Path) -> None:
+    assert found(runs, sort="accuracy") == ["c", "b", "a"]
+    assert found(runs, sort="accuracy", descending=True) == ["a", "b", "c"]
+    assert found(runs, sort="epsilon")[0] == "b"
+
+
+def test_a_key_that_no_run_has_is_an_error_with_the_nearest(runs: Path) -> None:
+    with pytest.raises(InvalidValue, match="did you mean 'accuracy'"):
+        found(runs, "acuracy>1")
+
+
+def test_what_comes_out_is_what_the_directories_say(runs: Path) -> None:
+    with open_index(runs) as index:
+        stored = {run.path: run for run in index.find()}
+    assert stored == {path: read(path) for path in (runs / "a", runs / "c", runs / "deeper" / "b")}
+
+
+def test_a_run_that_goes_on_a_new_one_and_one_that_is_gone_are_noticed(runs: Path) -> None:
+    found(runs)
+    make_run(runs / "d")
+    for file in (runs / "a").iterdir():
+        file.unlink()
+    (runs / "c" / "rounds.jsonl").write_text('{"round": 0, "accuracy": 0.99}\n')
+    assert found(runs, sort="accuracy", descending=True) == ["c", "b", "d"]
+
+
+def test_runs_that_did_not_change_are_not_read_again(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found(runs)
+
+    def refuse(path: Path) -> RunFacts:
+        raise AssertionError(path)
+
+    monkeypatch.setattr("fedward.experiment.catalogue.index.read", refuse)
+    assert len(found(runs)) == 3
+
+
+@pytest.mark.parametrize("content", [b"no database", b"", b"SQLite format 3\0" + b"\xff" * 500])
+def test_a_damaged_index_is_made_again(runs: Path, content: bytes) -> None:
+    (runs / NAME).write_bytes(content)
+    assert len(found(runs)) == 3
+
+
+def test_an_index_of_another_version_is_made_again(runs: Path) -> None:
+    found(runs)
+    database = sqlite3.connect(runs / NAME)
+    database.execute("DROP TABLE facts")
+    database.execute("CREATE TABLE facts (something TEXT)")
+    database.execute("PRAGMA user_version = 99")
+    database.commit()
+    database.close()
+    assert len(found(runs)) == 3
+
+
+def test_a_directory_in_the_indexs_place_does_no_harm(runs: Path) -> None:
+    (runs / NAME).mkdir()
+    assert len(found(runs)) == 3
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_directory_that_cannot_be_written_is_listed_from_memory(runs: Path) -> None:
+    runs.chmod(0o500)
+    try:
+        assert len(found(runs)) == 3
+    finally:
+        runs.chmod(0o700)
+
+
+def test_no_directory_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match="no directory"):
+        found(tmp_path / "nowhere")
