@@ -8,6 +8,7 @@ from fedward.backends import InProcess, Threads, Workers, measure
 from fedward.core.algorithm import Algorithm
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
+from fedward.experiment.run_record import load
 from fedward.local import DPSGD, SGD, FullGradient
 from fedward.privacy import Budget, Guarantee, Ledger
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
@@ -37,6 +38,7 @@ __all__ = [
     "__version__",
     "attacks",
     "datasets",
+    "load",
     "measure",
     "models",
     "presets",

@@ -1,0 +1,95 @@
+"""Makes the pictures of docs/report.md: real runs on built-in data, their report, and screenshots of it.
+
+python docs/make_report_pictures.py [DIR]
+
+Runs that are in DIR already are used as they are; without DIR they are made anew, which takes minutes.
+It needs Chromium and ChromeDriver (Debian: chromium, chromium-driver).
+"""
+
+from __future__ import annotations
+
+import runpy
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from fedward.report.page import write
+from fedward.report.page.experiment_text import toml
+
+ROOT = Path(__file__).parents[1]
+BROWSER = runpy.run_path(str(ROOT / "tools" / "headless_browser.py"))
+DEFENCES: dict[str, dict[str, Any]] = {
+    "fedavg": {"preset": "fedavg"},
+    "norm_bounding": {"preset": "norm_bounding", "clip_bound": 0.5},
+    "user_dp_fedavg": {"preset": "user_dp_fedavg", "clip_bound": 0.5, "noise_multiplier": 1.0},
+    "median": {"preset": "median"},
+}
+CERTIFIED: dict[str, Any] = {
+    "seed": 1,
+    "rounds": 6,
+    "data": {"name": "digits", "users": 300},
+    "model": {"name": "logistic_regression"},
+    "algorithm": {
+        "preset": "user_dp_fedavg",
+        "clip_bound": 4.0,
+        "noise_multiplier": 3.0,
+        "sampler": {"name": "poisson", "rate": 0.5},
+        "local": {"name": "sgd", "learning_rate": 2.0, "batch_size": 4, "epochs": 5},
+    },
+}
+
+
+def make_runs(folder: Path) -> list[Path]:
+    """A backdoor against four defences, and a certificate."""
+    attacked = tomllib.loads((ROOT / "examples" / "backdoor_digits.toml").read_text(encoding="utf8"))
+    own = {key: attacked["algorithm"][key] for key in ("sampler", "local")}
+    found = []
+    for name, defence in DEFENCES.items():
+        changed = {"rounds": 15, "algorithm": defence | own, "evaluation": {"every": 1}}
+        found.append(fedward("run", folder / name, attacked | changed))
+    return [*found, fedward("certify", folder / "certificate", CERTIFIED, "-m", "100", "--score", "vote")]
+
+
+def fedward(command: str, out: Path, experiment: dict[str, Any], *options: str) -> Path:
+    if (out / ("certified.json" if command == "certify" else "result.json")).is_file():
+        return out
+    file = out.with_suffix(".toml")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(toml(experiment) + "\n", encoding="utf8")
+    called = [sys.executable, "-m", "fedward", command, str(file), "--out", str(out), *options]
+    subprocess.run(called, check=True)
+    return out
+
+
+def look(page: Path, folder: Path) -> None:
+    """A desktop in the light, a phone in the dark, and the slider."""
+    with BROWSER["Browser"].open() as browser:
+        browser.size(1200, 900)
+        browser.media()
+        browser.go(page)
+        browser.screenshot(folder / "report.png")
+        browser.run("document.querySelector('.explorer').scrollIntoView()")
+        browser.screenshot(folder / "report-slider.png")
+        browser.size(390, 844)
+        browser.media(dark=True)
+        browser.go(page)
+        browser.run("document.querySelector('#run-3').scrollIntoView()")
+        browser.screenshot(folder / "report-phone.png")
+        errors = browser.errors()
+    if errors:
+        sys.exit(f"the page complains: {errors}")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(temporary)
+        page = Path(temporary) / "report.html"
+        write(make_runs(folder), page)
+        look(page, Path(__file__).parent)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+"""``fedward report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedward.report.page import write
+
+Runs = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="RUN...", help="Run directories of run, replicas or certify; several are compared."
+    ),
+]
+Out = Annotated[Path, typer.Option("--out", help="The page to write; one that is there is replaced.")]
+Data = Annotated[
+    Path | None, typer.Option("--data", help="Where data sets lie, for pictures; else FEDWARD_DATA.")
+]
+
+
+def report_command(runs: Runs, out: Out = Path("report.html"), data: Data = None) -> None:
+    """Write one HTML page about runs: it opens offline, in any browser, and asks no server for anything."""
+    write(runs, out, data)
+    print(f"{out}: open it in a browser")

@@ -1,0 +1,48 @@
+"""The files of a run directory that only readers of finished runs need: certificates and summaries."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fedward.certify.certificate import Certificate
+from fedward.certify.certificate_file import loads
+from fedward.core.strict_json import parse
+from fedward.core.validate import InvalidValue
+
+
+def certificates(folder: Path, variants: Sequence[str]) -> dict[str, Certificate]:
+    """The certificate of each variant that has one, packed or not; nothing is recomputed."""
+    found = {}
+    for variant in variants:
+        name = f"certificate-{variant}" if len(variants) > 1 else "certificate"
+        for file in (folder / f"{name}.json", folder / f"{name}.json.gz"):
+            if file.is_file():
+                found[variant] = _certificate(file)
+                break
+    return found
+
+
+def _certificate(file: Path) -> Certificate:
+    content = file.read_bytes()
+    try:
+        text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf8")
+        return loads(text).certificate
+    except (InvalidValue, UnicodeDecodeError, zlib.error, EOFError, gzip.BadGzipFile) as error:
+        raise InvalidValue(f"{file} cannot be used: {error}") from error
+
+
+def json_object(file: Path) -> dict[str, Any] | None:
+    """The content of a JSON file; None if there is none."""
+    if not file.is_file():
+        return None
+    try:
+        content = parse(file.read_text(encoding="utf8"), str(file))
+    except UnicodeDecodeError as error:
+        raise InvalidValue(f"{file} is damaged and cannot be read: {error}") from error
+    if not isinstance(content, dict):
+        raise InvalidValue(f"{file} must hold one JSON object")
+    return content

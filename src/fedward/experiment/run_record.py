@@ -1,0 +1,221 @@
+"""A run directory of any kind, read into values: ``fedward.load``."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedward.certify.certificate import Certificate
+from fedward.core.validate import InvalidValue
+from fedward.experiment import lines
+from fedward.experiment.arrays_file import read_array
+from fedward.experiment.record_files import certificates, json_object
+from fedward.experiment.replica_store import finished_blocks
+from fedward.experiment.store import RunDirectory
+from fedward.privacy import Guarantee, Ledger
+from fedward.privacy.pld import NoiseTooSmall
+from fedward.privacy.user_ledgers import UserLedgers
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RunRecord:
+    """A run of ``fedward run``, finished or not.
+
+    Attributes:
+      path: its directory.
+      manifest: what is run, as in ``run.json``.
+      metrics: what was measured of the released models, one record for each measured round.
+      telemetry: cohorts and norms, one record a round; covered by no ε, empty with system entropy.
+      ledger: what has been spent; None before the first round.
+      users: what each user has spent, where users protect themselves.
+      result: the summary; None if the run is not finished.
+    """
+
+    path: Path
+    manifest: dict[str, Any]
+    metrics: tuple[dict[str, Any], ...] = ()
+    telemetry: tuple[dict[str, Any], ...] = ()
+    ledger: Ledger | None = None
+    users: UserLedgers | None = None
+    result: dict[str, Any] | None = None
+
+    @property
+    def experiment(self) -> dict[str, Any]:
+        """The experiment, table by table."""
+        found: dict[str, Any] = self.manifest["experiment"]
+        return found
+
+    @property
+    def finished(self) -> bool:
+        return self.result is not None
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds were released."""
+        if self.result is not None:
+            return int(self.result["rounds"])
+        return self.ledger.rounds if self.ledger is not None else 0
+
+    @property
+    def last(self) -> dict[str, Any]:
+        """What was last measured; empty if nothing was."""
+        if self.result is not None and "accuracy" in self.result:
+            return self.result
+        return self.metrics[-1] if self.metrics else {}
+
+    def guarantee(self) -> Guarantee | None:
+        """What is guaranteed so far, what is reserved included; None before the first round."""
+        if self.result is not None:
+            return Guarantee.from_json(self.result["guarantee"])
+        delta, accountant = self.manifest["delta"], self.manifest["accountant"]
+        if self.users is not None:
+            return self.users.guarantees(delta, accountant).worst
+        if self.ledger is None:
+            return None
+        try:
+            return self.ledger.guarantee(delta, accountant)
+        except NoiseTooSmall:
+            return self.ledger.guarantee(delta, "rdp")
+
+    def to_pandas(self) -> Any:
+        """What was measured as a table, one row for each measured round."""
+        return _frame(list(self.metrics))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReplicasRecord:
+    """A run of ``fedward replicas`` or ``fedward certify``, finished or not.
+
+    Attributes:
+      path: its directory.
+      manifest: what is run, as in ``run.json``.
+      replicas: how many trainings of each variant are finished.
+      result: accuracy of each variant over its replicas; None before the first end of the command.
+      labels: the true classes of the test examples; None before the first block.
+      certificates: what is certified about each variant, if anything is.
+      certified: ``certified.json``: curves for each variant, or costs of an attack; None without it.
+    """
+
+    path: Path
+    manifest: dict[str, Any]
+    replicas: int = 0
+    result: dict[str, Any] | None = None
+    labels: NDArray[np.int64] | None = None
+    certificates: dict[str, Certificate]
+    certified: dict[str, Any] | None = None
+
+    @property
+    def experiments(self) -> dict[str, dict[str, Any]]:
+        """The experiment of each variant."""
+        found: dict[str, dict[str, Any]] = self.manifest["experiment"]["variants"]
+        return found
+
+    @property
+    def finished(self) -> bool:
+        return self.result is not None
+
+    def to_pandas(self) -> Any:
+        """Accuracy, and success and cost of attacks, one row for each variant and measure."""
+        found = self.result["variants"] if self.result is not None else {}
+        return _frame(
+            [
+                {"variant": name, "measure": measure, **interval}
+                for name, values in found.items()
+                for measure, interval in values.items()
+            ]
+        )
+
+
+Record = RunRecord | ReplicasRecord
+
+
+def load(path: str | os.PathLike[str]) -> Record:
+    """Reads a run directory of ``fedward run``, ``fedward replicas`` or ``fedward certify``.
+
+    Nothing is computed, changed or locked; a run that is under way is read as far as it is.
+
+    Args:
+      path: the run directory.
+    """
+    folder = Path(path)
+    if not (folder / "run.json").is_file():
+        raise InvalidValue(f"{folder} is not a run directory: {_why_not(folder)}")
+    try:
+        manifest = RunDirectory(folder).manifest()
+        experiment = manifest.get("experiment")
+        if isinstance(experiment, dict) and isinstance(experiment.get("variants"), dict):
+            return _replicas(folder, manifest)
+        if isinstance(experiment, dict) and "inference" in experiment:
+            raise InvalidValue(f"{folder} is a run of `fedward infer`, not of run, replicas or certify")
+        _require(folder, experiment, ("seed", "rounds", "data", "model", "algorithm"))
+        _require(folder, manifest, ("delta", "accountant"))
+        return _run(folder, manifest)
+    except UnicodeDecodeError as error:
+        raise InvalidValue(f"{folder} holds a file that is damaged and cannot be read: {error}") from error
+
+
+def _run(folder: Path, manifest: dict[str, Any]) -> RunRecord:
+    directory = RunDirectory(folder)
+    result = directory.result()
+    if result is not None:
+        _require(folder, result, ("rounds", "guarantee"), "result.json")
+    return RunRecord(
+        path=folder,
+        manifest=manifest,
+        metrics=tuple(directory.metrics()),
+        telemetry=tuple(lines.read(folder / "telemetry.jsonl")),
+        ledger=directory.ledger() if (folder / "ledger.json").exists() else None,
+        users=directory.user_ledgers(),
+        result=result,
+    )
+
+
+def _replicas(folder: Path, manifest: dict[str, Any]) -> ReplicasRecord:
+    variants = manifest["experiment"]["variants"]
+    if not variants:
+        raise InvalidValue(f"{folder / 'run.json'} is damaged: it must name at least one variant, got none")
+    for experiment in variants.values():
+        _require(folder, experiment, ("seed", "rounds", "data", "model", "algorithm"))
+    labels, sums = folder / "labels.npz", folder / "sums.npz"
+    blocks = finished_blocks(folder)
+    replicas = blocks[-1][1] if blocks else int(read_array(sums, "replicas")) if sums.exists() else 0
+    return ReplicasRecord(
+        path=folder,
+        manifest=manifest,
+        replicas=replicas,
+        result=RunDirectory(folder).result(),
+        labels=read_array(labels, "labels") if labels.exists() else None,
+        certificates=certificates(folder, list(variants)),
+        certified=json_object(folder / "certified.json"),
+    )
+
+
+def _require(folder: Path, content: Any, keys: tuple[str, ...], file: str = "run.json") -> None:
+    missing = [key for key in keys if not isinstance(content, dict) or key not in content]
+    if missing:
+        raise InvalidValue(f"{folder / file} is damaged or not of a run: it does not say {missing[0]!r}")
+
+
+def _why_not(folder: Path) -> str:
+    if not folder.exists():
+        return "there is nothing of that name"
+    if not folder.is_dir():
+        return "it is a file"
+    below = sorted(each.parent.name for each in folder.glob("*/run.json"))
+    if below:
+        return f"it holds no run.json, but {len(below)} below it do: give {folder / below[0]}, for instance"
+    return "it holds no run.json"
+
+
+def _frame(rows: list[dict[str, Any]]) -> Any:
+    try:
+        pandas = importlib.import_module("pandas")
+    except ImportError:
+        raise InvalidValue("to_pandas needs pandas, which is not installed: pip install pandas") from None
+    return pandas.json_normalize(rows)

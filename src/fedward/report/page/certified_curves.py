@@ -1,0 +1,84 @@
+"""Certified accuracy against k: the curves, and the table of where they reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fedward.experiment.certification import Mode
+from fedward.experiment.run_record import ReplicasRecord
+from fedward.privacy.guarantee import Unit
+from fedward.report.certified_accuracy import MODES, SHARES, title
+from fedward.report.page.chart import Chart, Line
+from fedward.report.page.numbers import percent
+from fedward.report.page.tables import Cell, Column, Table
+
+
+def _curves(run: ReplicasRecord, variant: str) -> Iterator[tuple[Mode, bool, tuple[float, ...]]]:
+    """Mode, whether with confidence, and certified accuracy at k = 0, 1, 2, ..."""
+    certificate = run.certificates[variant]
+    for attack in certificate.attacks:
+        yield attack.threat, True, attack.accuracy or ()
+    stored = (run.certified or {}).get(variant) or {}
+    for curve in stored.get("curves", []) if isinstance(stored, dict) else []:
+        if curve["mode"] == "paper" or not curve["with_confidence"]:
+            yield curve["mode"], bool(curve["with_confidence"]), tuple(curve["certified_accuracy"])
+
+
+def certified_charts(run: ReplicasRecord, key: str, unit: Unit) -> Iterator[Chart]:
+    """One chart for each threat where there are several variants, else one for all threats."""
+    several = len(run.certificates) > 1
+    lines: dict[str, list[Line]] = {}
+    for variant in run.certificates:
+        for mode, sure, accuracy in sorted(_curves(run, variant), key=lambda c: MODES.index(c[0])):
+            if sure:
+                what = title(mode, unit)
+                # Where nothing is certified any more the curve ends on the axis.
+                points = tuple((float(k), share) for k, share in enumerate([*accuracy, 0.0]))
+                line = Line(name=variant if several else what, points=points, stairs=True)
+                lines.setdefault(f": {what}" if several else "", []).append(line)
+    for number, (about, own) in enumerate(lines.items()):
+        yield Chart(
+            key=f"{key}-{number}",
+            title=f"Certified accuracy against k{about}",
+            x="k, attackers" if unit == "user" else "k, poisoned examples",
+            y="right and certified",
+            percent=True,
+            lines=tuple(own),
+            notes=("The upright line is at the k that is chosen below.",),
+            follows=key,
+        )
+
+
+def certified_table(run: ReplicasRecord, unit: Unit) -> Table:
+    """Every curve in a row, those as in the paper and those without confidence too."""
+    several = len(run.certificates) > 1
+    rows = []
+    for variant in run.certificates:
+        for mode, sure, accuracy in _curves(run, variant):
+            if not accuracy:
+                continue
+            reached = [
+                max((k for k, a in enumerate(accuracy) if a >= share), default=None) for share in SHARES
+            ]
+            rows.append(
+                [
+                    *([Cell(variant)] if several else []),
+                    Cell(title(mode, unit)),
+                    Cell("yes" if sure else "no: averages as they are"),
+                    Cell(percent(accuracy[0]), accuracy[0]),
+                    *(Cell("none" if k is None else str(k), -1 if k is None else k) for k in reached),
+                    Cell(str(len(accuracy) - 1), len(accuracy) - 1),
+                ]
+            )
+    return Table(
+        caption="Certified accuracy without attackers, and the largest k at which so many are certified",
+        columns=[
+            *([Column("training")] if several else []),
+            Column("threat"),
+            Column("with confidence"),
+            Column("at k = 0", number=True),
+            *(Column(f"k at {percent(share, 0)}", number=True) for share in SHARES),
+            Column("largest k", number=True),
+        ],
+        rows=rows,
+    )

@@ -1,0 +1,206 @@
+"""Lines over a scale as SVG: its colours are the page's, so that dark mode and print follow.
+
+Lines differ in colour, in dashes and in the marks on them: two of the three can be lost.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from markupsafe import Markup, escape
+
+from fedward.report.page.axis import Axis
+from fedward.report.page.numbers import figure, percent
+from fedward.report.page.tables import Cell, Column, Table
+
+WIDTH, HEIGHT = 460, 280
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 12, 44
+_COLOURS, _DASHES, _MARKS = 8, 5, 6
+_MOST_MARKS = 12
+_MOST_POINTS = 300
+_MOST_ROWS = 40
+
+Point = tuple[float, float]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One line. ``stairs`` keeps its height until the next point."""
+
+    name: str
+    points: tuple[Point, ...]
+    stairs: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chart:
+    """Some lines, what their axes are, and what a reader must know; ``key`` is its id in the page.
+
+    ``percent`` draws shares of one; ``log`` is taken only where the values ask for it.
+    """
+
+    key: str
+    title: str
+    x: str
+    y: str
+    lines: tuple[Line, ...]
+    percent: bool = False
+    log: bool = False
+    from_zero: bool = True
+    notes: tuple[str, ...] = field(default=())
+    follows: str = ""
+
+    @property
+    def drawn(self) -> bool:
+        """Whether there is anything to draw."""
+        return any(line.points for line in self.lines)
+
+    def number(self, value: float) -> str:
+        return percent(value) if self.percent else figure(value)
+
+    def svg(self) -> Markup:
+        """The picture, with its title and its description for those who do not see it."""
+        shown = [line for line in self.lines if line.points]
+        xs = [x for line in shown for x, _ in line.points]
+        ys = [y for line in shown for _, y in line.points]
+        across = Axis.around(xs, whole=True).with_room()
+        steep = self.log and min(ys) > 0 and max(ys) / min(ys) > 50
+        up = Axis.around(ys, percent=self.percent, from_zero=self.from_zero, log=steep, most=5)
+        parts = [
+            f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+            f'aria-labelledby="{self.key}-title {self.key}-desc">'
+            f'<title id="{self.key}-title">{escape(self.title)}</title>'
+            f'<desc id="{self.key}-desc">{escape(self._in_words())}</desc>',
+            *_grid(across, up),
+            f'<text class="name" x="{(_LEFT + WIDTH - _RIGHT) / 2:g}" y="{HEIGHT - 6}">'
+            f"{escape(self.x)}</text>"
+            f'<text class="name" transform="rotate(-90)" x="{-(_TOP + HEIGHT - _BOTTOM) / 2:g}" y="13">'
+            f"{escape(self.y + (', logarithmic' if steep else ''))}</text>",
+        ]
+        if self.follows:
+            at = f'data-low="{across.low:g}" data-high="{across.high:g}" data-from="{_LEFT}" '
+            to = f'data-to="{WIDTH - _RIGHT}" x1="{_LEFT}" x2="{_LEFT}" y1="{_TOP}" y2="{HEIGHT - _BOTTOM}"'
+            parts.append(f'<line class="here" data-follows="{escape(self.follows)}" {at}{to}></line>')
+        for number, line in enumerate(self.lines):
+            if line.points:
+                parts += self._line(number, line, across, up)
+        return Markup("".join([*parts, "</svg>"]))
+
+    def _line(self, number: int, line: Line, across: Axis, up: Axis) -> list[str]:
+        points = thinned(line.points, _MOST_POINTS)
+        places = [(_x(across, x), _y(up, y)) for x, y in points]
+        path = f"M{places[0][0]:.1f} {places[0][1]:.1f}"
+        for (_, before), (x, y) in itertools.pairwise(places):
+            path += f"L{x:.1f} {before:.1f}" * line.stairs + f"L{x:.1f} {y:.1f}"
+        parts = [f'<path class="line {style(number)}" d="{path}"></path>']
+        for x, y in thinned(points, _MOST_MARKS):
+            told = f"{line.name}, {self.x} {figure(x)}: {self.number(y)}"
+            parts.append(_mark(number, _x(across, x), _y(up, y), told))
+        return parts
+
+    def _in_words(self) -> str:
+        return (
+            f"{self.y} against {self.x}. "
+            + " ".join(
+                f"{line.name}: {self.number(line.points[0][1])} at {figure(line.points[0][0])}, "
+                f"{self.number(line.points[-1][1])} at {figure(line.points[-1][0])}."
+                for line in self.lines
+                if line.points
+            )
+            + " All numbers are in the table below."
+        )
+
+    def legend(self) -> list[tuple[str, Markup]]:
+        """Every line's name with a sample of it."""
+        return [(line.name, sample(number)) for number, line in enumerate(self.lines) if line.points]
+
+    def table(self) -> Table:
+        """The numbers that are drawn, for those who cannot see them, or want them."""
+        shown = [line for line in self.lines if line.points]
+        xs = sorted({x for line in shown for x, _ in line.points})
+        values = [dict(line.points) for line in shown]
+        rows = [
+            [
+                Cell(f"{x:g}", x),
+                *(Cell(self.number(own[x]), own[x]) if x in own else Cell("") for own in values),
+            ]
+            for x in thinned(xs, _MOST_ROWS)
+        ]
+        left_out = f" (every {-(-len(xs) // _MOST_ROWS)}th or so)" if len(xs) > _MOST_ROWS else ""
+        return Table(
+            caption=f"{self.title}: the numbers{left_out}",
+            columns=[Column(self.x, number=True), *(Column(line.name, number=True) for line in shown)],
+            rows=rows,
+        )
+
+
+def thinned(items: Sequence[T], most: int) -> list[T]:
+    """At most so many, evenly spread, the first and the last among them.
+
+    >>> thinned(range(100), 4)
+    [0, 33, 66, 99]
+    """
+    if len(items) <= most:
+        return list(items)
+    return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
+
+
+def style(number: int) -> str:
+    """The classes of a line: no two of the first forty are the same."""
+    return f"c{number % _COLOURS} d{number % _DASHES}"
+
+
+def sample(number: int) -> Markup:
+    """A piece of a line with its mark, for a legend."""
+    return Markup(
+        f'<svg class="sample" viewBox="0 0 36 12" aria-hidden="true">'
+        f'<path class="line {style(number)}" d="M1 6L35 6"></path>{_mark(number, 18, 6, "")}</svg>'
+    )
+
+
+def _x(axis: Axis, value: float) -> float:
+    return _LEFT + axis.place(value) * (WIDTH - _LEFT - _RIGHT)
+
+
+def _y(axis: Axis, value: float) -> float:
+    return HEIGHT - _BOTTOM - axis.place(value) * (HEIGHT - _TOP - _BOTTOM)
+
+
+def _grid(across: Axis, up: Axis) -> list[str]:
+    parts = []
+    for tick in up.ticks:
+        y = _y(up, tick)
+        parts.append(
+            f'<path class="grid" d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}"></path>'
+            f'<text class="tick up" x="{_LEFT - 6}" y="{y + 4:.1f}">{up.label(tick)}</text>'
+        )
+    for tick in across.ticks:
+        x = _x(across, tick)
+        parts.append(
+            f'<path class="grid" d="M{x:.1f} {HEIGHT - _BOTTOM}v4"></path>'
+            f'<text class="tick" x="{x:.1f}" y="{HEIGHT - _BOTTOM + 17}">{across.label(tick)}</text>'
+        )
+    parts.append(f'<path class="axis" d="M{_LEFT} {_TOP}V{HEIGHT - _BOTTOM}H{WIDTH - _RIGHT}"></path>')
+    return parts
+
+
+def _mark(number: int, x: float, y: float, told: str) -> str:
+    title = f"<title>{escape(told)}</title>" if told else ""
+    kind, own = number % _MARKS, f'class="mark c{number % _COLOURS}"'
+    if kind == 0:
+        return f'<circle {own} cx="{x:.1f}" cy="{y:.1f}" r="3.2">{title}</circle>'
+    if kind == 1:
+        return f'<rect {own} x="{x - 3:.1f}" y="{y - 3:.1f}" width="6" height="6">{title}</rect>'
+    # Triangle, diamond, triangle on its head, star: corners on circles.
+    corners, turn = {2: (3, -90), 3: (4, -90), 4: (3, 90), 5: (10, -90)}[kind]
+    points = []
+    for corner in range(corners):
+        angle = math.radians(turn + 360 * corner / corners)
+        radius = 2.0 if kind == 5 and corner % 2 else 4.4
+        points.append(f"{x + radius * math.cos(angle):.1f},{y + radius * math.sin(angle):.1f}")
+    return f'<polygon {own} points="{" ".join(points)}">{title}</polygon>'

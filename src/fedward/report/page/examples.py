@@ -1,0 +1,98 @@
+"""The data of a run, where it can be loaded; and its examples as pictures, or as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fedward.core.examples import Examples, Ragged
+from fedward.core.federation import Federation
+from fedward.core.validate import InvalidValue
+from fedward.core.vocabulary import PADDING
+from fedward.datasets.directory import data_directory
+from fedward.experiment import config
+from fedward.report.page.png import as_pixels, data_uri, is_picture
+
+_LONGEST = 160
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What an example looks like: a picture, or a text, or neither where it is a row of numbers."""
+
+    picture: str = ""
+    text: str = ""
+
+
+class Library:
+    """Loads the data of runs, each set once. It never has a set fetched that is not there."""
+
+    def __init__(self, data_dir: Path | None = None) -> None:
+        self._data_dir = data_dir
+        self._found: dict[str, Federation | str] = {}
+
+    def load(self, content: dict[str, Any]) -> tuple[config.Experiment, Federation]:
+        """The experiment that a run has stored, and its data; refuses, with the reason, if it cannot."""
+        experiment = config.from_content(content, "the stored experiment")
+        name = json.dumps([content["data"], content["seed"]], sort_keys=True)
+        if name not in self._found:
+            self._found[name] = self._load(experiment)
+        found = self._found[name]
+        if isinstance(found, str):
+            raise InvalidValue(found)
+        return experiment, found
+
+    def _load(self, experiment: config.Experiment) -> Federation | str:
+        directory = data_directory(self._data_dir)
+        if "data_dir" in type(experiment.data).model_fields and not directory.is_dir():
+            return f"the data set {experiment.data.part} is not at hand; --data says where it lies"
+        try:
+            return experiment.load_data(self._data_dir)
+        except (InvalidValue, OSError) as error:
+            return f"the data set {experiment.data.part} cannot be loaded: {error}"
+
+
+def looks(federation: Federation, examples: Examples) -> list[Look]:
+    """Each of these examples as people see it."""
+    x = examples.x
+    if isinstance(x, Ragged):
+        return [
+            Look(text=_words(federation, x.values[a:b]))
+            for a, b in zip(x.offsets[:-1].tolist(), x.offsets[1:].tolist(), strict=True)
+        ]
+    if not x.is_floating_point():
+        return [Look(text=_words(federation, row)) for row in x.reshape(len(examples), -1)]
+    if len(examples) and is_picture(x.shape[1:]):
+        return [Look(picture=data_uri(each)) for each in as_pixels(x.numpy())]
+    return [Look() for _ in range(len(examples))]
+
+
+def together(federation: Federation, groups: Sequence[Examples]) -> list[list[Look]]:
+    """The looks of several groups of examples, stretched alike so that they can be compared."""
+    if any(isinstance(group.x, Ragged) for group in groups):
+        return [looks(federation, group) for group in groups]
+    joined = Examples(torch.cat([group.x for group in groups]), torch.cat([g.y for g in groups]))  # type: ignore[misc]
+    found = iter(looks(federation, joined))
+    return [[next(found) for _ in range(len(group))] for group in groups]
+
+
+def class_name(federation: Federation, label: int) -> str:
+    """What a class is called: a word where words are predicted, else its number."""
+    words = federation.vocabulary
+    if words is not None and federation.num_classes == words.num_labels:
+        return words.word_of_label(label)
+    return str(label)
+
+
+def _words(federation: Federation, tokens: Tensor) -> str:
+    known = federation.vocabulary
+    shown = [token for token in tokens.tolist() if token != PADDING]
+    text = " ".join(str(token) if known is None else known.word(token) for token in shown)
+    # The end of a text is where a trigger stands.
+    return text if len(text) <= _LONGEST else f"... {text[-_LONGEST:]}"

@@ -1,0 +1,87 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+
+_PER_CENT = "\xa0%"  # no line ends between a number and its sign
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """
+    >>> percent(0.8502), percent(None)
+    ('85.0\\xa0%', 'none')
+    """
+    return "none" if share is None or not math.isfinite(share) else f"{100 * share:.{digits}f}{_PER_CENT}"
+
+
+def figure(value: float | None) -> str:
+    """A number with three or four digits that count.
+
+    >>> figure(0.00294352), figure(12.0), figure(1234567.0), figure(None)
+    ('0.002944', '12', '1.235e+06', 'none')
+    """
+    return "none" if value is None or not math.isfinite(value) else f"{value:.4g}"
+
+
+def factor(epsilon: float) -> str:
+    """e^ε: how many times as often; rounded up, so that a promise does not look better than it is.
+
+    >>> factor(1.0), factor(6.8), factor(40.0)
+    ('2.72', '898', '3 x 10^17')
+    """
+    if epsilon > 13:
+        tens, rest = divmod(epsilon / math.log(10), 1)
+        lead = math.ceil(10**rest)
+        return f"{lead} x 10^{int(tens)}" if lead < 10 else f"10^{int(tens) + 1}"
+    value = math.exp(epsilon)
+    digits = 2 if value < 10 else 1 if value < 100 else 0
+    return f"{_up(value, digits):,.{digits}f}"
+
+
+def at_most_figure(value: float) -> str:
+    """A positive number with four digits that count, not rounded down.
+
+    >>> at_most_figure(1.35249), at_most_figure(0.1), at_most_figure(1e-5)
+    ('1.353', '0.1', '1e-05')
+    """
+    step = 10.0 ** (math.floor(math.log10(value)) - 3)
+    return f"{math.ceil(value / step - 1e-9) * step:.4g}"
+
+
+def many(count: int, thing: str) -> str:
+    """
+    >>> many(1, "round"), many(1200, "user")
+    ('1 round', '1,200 users')
+    """
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def guessed(epsilon: float, delta: float) -> float:
+    """How often the best guess is right, at most, where a coin would be right half of the time.
+
+        (e^ε + δ) / (e^ε + 1)
+
+    What (ε, δ) allows an observer who has to tell two neighbours apart that are equally likely
+    (Kairouz, Oh and Viswanath 2015).
+
+    >>> round(guessed(1.0, 0.0), 4), guessed(0.0, 0.0), guessed(1000.0, 0.1)
+    (0.7311, 0.5, 1.0)
+    """
+    return min(1.0, 1.0 - (1.0 - delta) / (math.exp(min(epsilon, 700.0)) + 1.0))
+
+
+def at_most(share: float) -> str:
+    """A share as a percentage that is not rounded down.
+
+    >>> at_most(0.73101), at_most(0.9999999), at_most(1.0)
+    ('73.2\\xa0%', 'practically 100\\xa0%', '100\\xa0%')
+    """
+    if share >= 1:
+        return f"100{_PER_CENT}"
+    return f"{_up(100 * share, 1):.1f}{_PER_CENT}" if share <= 0.999 else f"practically 100{_PER_CENT}"
+
+
+def _up(value: float, digits: int) -> float:
+    tens = 10.0**digits
+    return math.ceil(value * tens - 1e-9) / tens

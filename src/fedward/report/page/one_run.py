@@ -1,0 +1,146 @@
+"""The part of the page that is about one training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fedward.core.validate import InvalidValue
+from fedward.experiment.run_record import RunRecord
+from fedward.report.page.chart import Chart
+from fedward.report.page.examples import Library
+from fedward.report.page.facts import Fact, about, in_short
+from fedward.report.page.numbers import figure, many, percent
+from fedward.report.page.promise import Promise, promise
+from fedward.report.page.reproduce import Recipe, of_run
+from fedward.report.page.run_charts import charts
+from fedward.report.page.tables import Cell, Column, Table
+from fedward.report.page.triggered import Trigger, triggers
+
+_DETAILS = ("each_user", "looks", "papers_claim_statement")
+_ROWS = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPart:
+    """One training, as the page shows it.
+
+    ``triggers`` is empty where nobody poisons data, and then ``no_triggers`` says why.
+    """
+
+    key: str
+    name: str
+    path: str
+    state: str
+    finished: bool
+    summary: str
+    headline: tuple[Fact, ...]
+    facts: tuple[Fact, ...]
+    promise: Promise | None
+    details: tuple[str, ...]
+    notes: tuple[str, ...]
+    charts: tuple[Chart, ...]
+    users: Table | None
+    triggers: tuple[Trigger, ...]
+    no_triggers: str
+    recipe: Recipe
+
+
+def run_part(run: RunRecord, key: str, name: str, library: Library) -> RunPart:
+    """Reads everything off a run that its part of the page shows."""
+    guarantee = run.guarantee()
+    seed = int(run.experiment["seed"])
+    found, why = _triggers(run, library)
+    result = run.result or {}
+    return RunPart(
+        key=key,
+        name=name,
+        path=str(run.path),
+        state=state(run),
+        finished=run.finished,
+        summary=in_short(run.experiment, run.manifest),
+        headline=tuple(_headline(run)),
+        facts=tuple(about(run.experiment, run.manifest)),
+        promise=None if guarantee is None else promise(guarantee, seed=seed, finished=run.finished),
+        details=(*result.get("shares", []), *(str(result[each]) for each in _DETAILS if result.get(each))),
+        notes=tuple(_notes(run)),
+        charts=tuple(chart for chart in charts(run, key) if chart.drawn),
+        users=_users(run),
+        triggers=found,
+        no_triggers=why,
+        recipe=of_run(run),
+    )
+
+
+def state(run: RunRecord) -> str:
+    """How far it is."""
+    planned = int(run.experiment["rounds"])
+    if run.result is None:
+        return f"not finished: {run.rounds} of {many(planned, 'round')}, and what was measured until then"
+    if run.result.get("stopped_by_budget"):
+        return f"finished: the privacy budget ended it after {run.rounds} of {many(planned, 'round')}"
+    return f"finished: {many(run.rounds, 'round')}"
+
+
+def _headline(run: RunRecord) -> Iterator[Fact]:
+    last, guarantee = run.last, run.guarantee()
+    if "accuracy" in last:
+        yield "accuracy", percent(last["accuracy"])
+    if last.get("attack_success") is not None:
+        yield "attack success", percent(last["attack_success"])
+    if guarantee is not None:
+        yield "ε", figure(guarantee.epsilon) if guarantee.private else "no guarantee"
+    yield "rounds", f"{run.rounds} of {run.experiment['rounds']}"
+
+
+def _notes(run: RunRecord) -> Iterator[str]:
+    result = run.result or {}
+    rejected = result.get("rejected_updates")
+    if rejected:
+        yield f"{many(rejected, 'update')} were not finite or malformed, and were rejected."
+    kept = result.get("kept_rounds") or []
+    if kept:
+        first = kept[0]
+        told = f"round {first['round'] + 1}: {first['why']}"
+        yield f"{many(len(kept), 'round')} left the model as it was; the first, {told}."
+    for name, attack in (result.get("attacks") or {}).items():
+        yield (
+            f"{name}: {percent(attack['success'])} of {many(attack['examples'], 'triggered test example')} "
+            f"went where the attackers wanted them, at a cost of {figure(attack['cost'])} to them."
+        )
+    yield from result.get("notes") or []
+
+
+def _users(run: RunRecord) -> Table | None:
+    """How many users have spent how much, where users protect themselves."""
+    if run.users is None:
+        return None
+    found = list(run.users.guarantees(run.manifest["delta"], run.manifest["accountant"]).histogram())
+    step = -(-len(found) // _ROWS)
+    rows = []
+    for start in range(0, len(found), step):
+        some = found[start : start + step]
+        first, last = some[0][0], some[-1][0]
+        label = figure(first) if first == last else f"{figure(first)} to {figure(last)}"
+        count = sum(users for _, users in some)
+        rows.append([Cell(label, first if math.isfinite(first) else None), Cell(f"{count:,}", count)])
+    return Table(
+        caption="What each user has spent on its own device",
+        columns=[Column("ε", number=True), Column("users", number=True)],
+        rows=rows,
+    )
+
+
+def _triggers(run: RunRecord, library: Library) -> tuple[tuple[Trigger, ...], str]:
+    attack = run.experiment.get("attack")
+    if not attack:
+        return (), ""
+    if not attack.get("data"):
+        return (), "The attackers poison their updates, not their data: there are no triggered examples."
+    try:
+        digest = str(run.manifest.get("data", {}).get("digest"))
+        model = run.path / "model.pt" if run.finished else None
+        return triggers(run.experiment, digest, model, library), ""
+    except InvalidValue as error:
+        return (), f"No examples can be shown: {error}."

@@ -1,0 +1,126 @@
+"""The page: everything that it shows, put into its template."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+from fedward.core.validate import InvalidValue
+from fedward.experiment.files import write_atomically
+from fedward.experiment.run_record import Record, RunRecord, load
+from fedward.report.page.comparison import compared
+from fedward.report.page.examples import Library
+from fedward.report.page.one_run import RunPart, run_part
+from fedward.report.page.replicas import ReplicasPart, replicas_part
+from fedward.version import __version__
+
+# Nothing may be asked for, and nothing may run but the page's own script and style.
+_POLICY = (
+    "default-src 'none'; img-src data:; style-src 'sha256-{style}'; script-src 'sha256-{script}'; "
+    "base-uri 'none'; form-action 'none'"
+)
+
+
+def write(runs: Sequence[str | os.PathLike[str]], out: Path, data_dir: Path | None = None) -> None:
+    """Writes the report of some run directories; what is wrong with one of them is said first.
+
+    Args:
+      runs: the run directories, in the order in which they are shown.
+      out: the file; one that is there is replaced.
+      data_dir: where data sets lie, for pictures of examples.
+    """
+    content = render(load_all(runs), data_dir)
+    if out.is_dir():
+        raise InvalidValue(f"{out} must be a file to write the report to, got a directory")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(out, content.encode())
+    except OSError as error:
+        raise InvalidValue(f"report {out} cannot be written: {error.strerror or error}") from error
+
+
+def load_all(runs: Sequence[str | os.PathLike[str]]) -> list[Record]:
+    """Reads the run directories, each of which must be another."""
+    if not runs:
+        raise InvalidValue("a report needs at least one run directory, got none")
+    seen: dict[Path, str] = {}
+    for run in runs:
+        place = Path(run).resolve()
+        if place in seen:
+            raise InvalidValue(f"each run may be given once, got {seen[place]} and {os.fspath(run)}")
+        seen[place] = os.fspath(run)
+    return [load(run) for run in runs]
+
+
+def render(records: Sequence[Record], data_dir: Path | None = None) -> str:
+    """The page as text."""
+    library = Library(data_dir)
+    named = dict(zip(names(records), records, strict=True))
+    parts = [
+        _part(record, f"run-{number}", name, library)
+        for number, (name, record) in enumerate(named.items(), 1)
+    ]
+    several = len(records) > 1 or any(
+        not isinstance(record, RunRecord) and len(record.experiments) > 1 for record in records
+    )
+    style, script = _file("page.css"), _file("page.js")
+    environment = Environment(
+        loader=FunctionLoader(_file),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html").render(
+        title=_title(list(named)),
+        version=__version__,
+        style=style,
+        script=script,
+        policy=_POLICY.format(style=_digest(style), script=_digest(script)),
+        parts=parts,
+        compared=compared(named) if several else None,
+        certified=[part for part in parts if getattr(part, "certified", None) is not None],
+    )
+
+
+def _part(record: Record, key: str, name: str, library: Library) -> RunPart | ReplicasPart:
+    try:
+        if isinstance(record, RunRecord):
+            return run_part(record, key, name, library)
+        return replicas_part(record, key, name, library)
+    except InvalidValue:
+        raise
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+        # The files are JSON, but not what fedward writes.
+        raise InvalidValue(
+            f"{record.path} holds a file that is damaged or was changed: {type(error).__name__}: {error}"
+        ) from error
+
+
+def names(records: Sequence[Record]) -> list[str]:
+    """The last name of each run directory, and those before it where they are needed to tell them apart."""
+    places = [record.path.resolve().parts for record in records]
+    longest = max(map(len, places))
+    for length in range(1, longest + 1):
+        found = ["/".join(parts[-length:]) for parts in places]
+        if len(set(found)) == len(found):
+            return found
+    raise AssertionError("the same directory twice")
+
+
+def _title(runs: Sequence[str]) -> str:
+    return ", ".join(runs) if len(runs) <= 5 else f"{', '.join(runs[:4])} and {len(runs) - 4} more"
+
+
+def _file(name: str) -> str:
+    return files("fedward.report.page").joinpath(name).read_text(encoding="utf8")
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

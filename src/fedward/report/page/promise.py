@@ -1,0 +1,141 @@
+"""What is guaranteed about the released models, in words that a layman can repeat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedward.privacy import Guarantee
+from fedward.report.page.numbers import at_most, at_most_figure, factor, figure, guessed
+
+# Who or what is hidden, and the two worlds that nobody can tell apart.
+_WORLDS: dict[tuple[str, str], tuple[str, str, str]] = {
+    ("user", "add/remove"): (
+        "any one user, with all of its data",
+        "if that user takes part as if it does not",
+        "whether that user took part",
+    ),
+    ("user", "replace-one"): (
+        "any one user, with all of its data",
+        "if that user takes part as if another user stood in its place",
+        "which of the two took part",
+    ),
+    ("user", "local"): (
+        "any one user, with all of its data",
+        "with the data that user has as with any other data in its place",
+        "which of the two that user holds",
+    ),
+    ("example", "add/remove"): (
+        "any one example of any one user",
+        "if that example is trained on as if it is not",
+        "whether that example was used",
+    ),
+    ("example", "replace-one"): (
+        "any one example of any one user",
+        "if that example is trained on as if another stood in its place",
+        "which of the two was used",
+    ),
+    ("example", "local"): (
+        "any one example of any one user",
+        "if that example is trained on as if another stood in its place",
+        "which of the two was used",
+    ),
+}
+_READINGS = (
+    (0.6, "That is little better than a coin: strong protection."),
+    (0.75, "Better than a coin, and far from sure: fair protection."),
+    (0.9, "In the worst case that is weak protection."),
+    (
+        1.0,
+        "In the worst case that is hardly any protection: the proof lets an attacker be nearly sure. What "
+        "attackers really achieve may be less, but nothing here proves it.",
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """A guarantee in words.
+
+    Attributes:
+      private: whether there is one.
+      heading: the shortest form.
+      sentences: what it says.
+      statement: the exact line, with everything that it is about.
+      limits: what it does not say.
+    """
+
+    private: bool
+    heading: str
+    sentences: tuple[str, ...]
+    statement: str
+    limits: tuple[str, ...]
+
+
+def promise(guarantee: Guarantee, *, seed: int, finished: bool = True) -> Promise:
+    """The guarantee in words; every qualification of docs/privacy.md is kept."""
+    if not guarantee.private:
+        return Promise(
+            private=False,
+            heading="No privacy guarantee",
+            sentences=(
+                "Nothing limits what the released models may give away about any one user. "
+                f"The reason: {guarantee.reason}.",
+            ),
+            statement=str(guarantee),
+            limits=(),
+        )
+    epsilon, delta = guarantee.epsilon, guarantee.delta
+    who, worlds, question = _WORLDS[guarantee.unit, guarantee.adjacency]
+    best = guessed(epsilon, delta)
+    reading = next(text for most, text in _READINGS if best <= most)
+    so_far = "" if finished else " so far"
+    return Promise(
+        private=True,
+        heading=f"ε = {figure(epsilon)} at δ = {figure(delta)}{so_far}, for every single {guarantee.unit}",
+        sentences=(
+            f"Take {who}, and anything at all that somebody may look for in the released models. It turns "
+            f"up at most {factor(epsilon)} times as often (plus {at_most_figure(100 * delta)}\xa0% of the "
+            f"time) {worlds}; and the other way round. The first number is e^ε, the second δ.",
+            f"So somebody who guesses from the models {question}, where a coin would be right half of the "
+            f"time, is right at most {at_most(best)} of the time. {reading}",
+        ),
+        statement=str(guarantee),
+        limits=tuple(_limits(guarantee, seed)),
+    )
+
+
+def _limits(guarantee: Guarantee, seed: int) -> list[str]:
+    limits = []
+    if guarantee.noise_source == "seeded":
+        limits.append(
+            f"Research only: the noise was drawn from the seed {seed}, which is in the run's files and on "
+            "this page. "
+            'Whoever has it can subtract the noise. For production, noise_source is "system".'
+        )
+    if guarantee.caveat:
+        limits.append(f"{guarantee.caveat[0].upper()}{guarantee.caveat[1:]}.")
+    limits += [
+        "It covers the released models, and what is computed from them alone: accuracy, for instance, on "
+        "test examples that belong to nobody. It covers nothing else. Cohorts, norms of updates and "
+        "rejected updates are telemetry of a simulation, under no ε; this page shows some of it.",
+        "Choosing the best of several runs is not covered, and several runs on the same users spend more "
+        "together than each of them alone.",
+    ]
+    if guarantee.unit == "example":
+        limits.append(
+            "It hides single examples, and counts on nobody learning which of them were in which batch. "
+            "That a user takes part, and what all examples of one user have in common, it does not hide."
+        )
+    if guarantee.adjacency == "local":
+        limits.append("That a user takes part, and when, is not hidden.")
+    if "noise of the whole cohort" in guarantee.sampling:
+        limits.append(
+            "It holds only if all users of a cohort add their noise, and nobody sees anything but their mean."
+        )
+    elif guarantee.unit == "user" and guarantee.adjacency != "local" and "everyone" not in guarantee.sampling:
+        limits.append("It counts on nobody learning who was drawn in which round.")
+    limits.append("The number of users, from which noise and means are scaled, is taken to be public.")
+    limits.append(
+        "The noise is a floating-point Gaussian, not hardened against attacks on floating-point arithmetic."
+    )
+    return limits

@@ -1,0 +1,163 @@
+"""The command, and the experiment file, that a run can be repeated with."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fedward.certify.certificate import Certificate
+from fedward.core.validate import InvalidValue
+from fedward.experiment.catalogue.facts import flat
+from fedward.experiment.run_record import ReplicasRecord, RunRecord
+from fedward.experiment.vary import Axis, variants
+from fedward.report.page.experiment_text import toml, value
+
+_BUILT_IN = ("digits", "synthetic")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What to type, the file to give it, and what a reader must know.
+
+    Attributes:
+      command: what to type.
+      files: name and text of each file that the command needs.
+      typed: what was typed when the run was begun, if that is known.
+      notes: what else is needed.
+    """
+
+    command: str
+    files: tuple[tuple[str, str], ...]
+    typed: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def of_run(run: RunRecord) -> Recipe:
+    """``fedward run`` with the run's own experiment."""
+    file = f"{_stem(run.path.resolve().name)}.toml"
+    command = shlex.join(["fedward", "run", file, *_data(run.experiment), *_elsewhere(file)])
+    return Recipe(
+        command=command,
+        files=((file, toml(run.experiment)),),
+        typed=_typed(run.manifest),
+        notes=tuple(_notes(run.manifest, [run.experiment])),
+    )
+
+
+def of_replicas(run: ReplicasRecord) -> Recipe:
+    """``fedward replicas`` or ``fedward certify`` with as many trainings as are finished."""
+    stem, experiments = _stem(run.path.resolve().name), list(run.experiments.values())
+    many = ["-m", str(run.replicas or 1)]
+    options: list[str] = []
+    if run.certificates:
+        options = _claims(next(iter(run.certificates.values())))
+    what = "certify" if run.certificates else "replicas"
+    save = ["--save-space"] if run.manifest["experiment"].get("save_space") else []
+    rest = [*many, *options, *save, *_data(experiments[0])]
+    axes = _axes(run.experiments)
+    notes = list(_notes(run.manifest, experiments))
+    if run.certified is not None and not run.certificates:
+        notes.insert(
+            0,
+            "The bounds on the attack's cost come from fedward certify --attackers; these are its trainings.",
+        )
+    if axes is not None:
+        vary = [part for axis in axes for part in ("--vary", f"{axis.key}={_values(axis.values)}")]
+        file = f"{stem}.toml"
+        command = shlex.join(["fedward", what, file, *vary, *rest, *_elsewhere(file)])
+        return Recipe(
+            command=command,
+            files=((file, toml(experiments[0])),),
+            typed=_typed(run.manifest),
+            notes=tuple(notes),
+        )
+    files = tuple(
+        (f"{stem}-{number}.toml", f"# {name}\n{toml(content)}")
+        for number, (name, content) in enumerate(
+            ((" ".join(name.split()), content) for name, content in run.experiments.items()), 1
+        )
+    )
+    command = "\n".join(shlex.join(["fedward", what, file, *rest, *_elsewhere(file)]) for file, _ in files)
+    return Recipe(command=command, files=files, typed=_typed(run.manifest), notes=tuple(notes))
+
+
+def _claims(certificate: Certificate) -> list[str]:
+    """The options that fix what is claimed, where they are not the usual ones."""
+    setting, rule = certificate.setting, certificate.setting.confidence
+    options = []
+    if set(setting.threats) != {"inject", "present", "compromise"}:
+        options += [part for threat in setting.threats for part in ("--threat", threat)]
+    if setting.attendance != "drawn":
+        options += ["--attendance", setting.attendance]
+    if certificate.score != "confidence":
+        options += ["--score", certificate.score]
+    if rule.method != ("betting" if certificate.score == "confidence" else "clopper_pearson"):
+        options += ["--method", rule.method]
+    if rule.error != 0.01:
+        options += ["--error", f"{rule.error!r}"]
+    return options + ["--simultaneous"] * rule.simultaneous
+
+
+def _axes(experiments: Mapping[str, dict[str, Any]]) -> list[Axis] | None:
+    """What ``--vary`` has to be told to get these variants; None if it cannot."""
+    contents = list(experiments.values())
+    if len(contents) == 1:
+        return []
+    all_keys = [dict(flat(content)) for content in contents]
+    keys = list(dict.fromkeys(key for each in all_keys for key in each))
+    varying = [key for key in keys if len({json.dumps(each.get(key)) for each in all_keys}) > 1]
+    try:
+        axes = [Axis(key=key, values=tuple(dict.fromkeys(each[key] for each in all_keys))) for key in varying]
+        return axes if set(variants(contents[0], axes)) == set(experiments) else None
+    except (KeyError, InvalidValue):
+        return None
+
+
+def _values(values: Sequence[Any]) -> str:
+    return ",".join(map(value, values))
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", name, flags=re.ASCII).strip("-.") or "experiment"
+
+
+def _data(experiment: Mapping[str, Any]) -> list[str]:
+    return [] if experiment["data"].get("name") in _BUILT_IN else ["--data", "DIR"]
+
+
+def _elsewhere(file: str) -> list[str]:
+    # In its own directory a finished run is printed again, not run again.
+    return ["--out", f"runs/{file.removesuffix('.toml')}-again"]
+
+
+def _typed(manifest: Mapping[str, Any]) -> str:
+    known = manifest.get("environment")
+    return str(known.get("command", "")) if isinstance(known, Mapping) else ""
+
+
+def _notes(manifest: Mapping[str, Any], experiments: Sequence[Mapping[str, Any]]) -> list[str]:
+    notes = []
+    if any(_data(experiment) for experiment in experiments):
+        notes.append("DIR is where the data lies; fedward compares what it holds with what was trained on.")
+    data = manifest.get("data", {})
+    if manifest.get("weights"):
+        notes.append(
+            f"It started from weights of a file, which the run does not name: {manifest['weights']}."
+        )
+    if isinstance(data, Mapping) and "target_model" in data:
+        notes.append("The attackers' target model came from a file, which the run does not name.")
+    if any(_system(experiment) for experiment in experiments):
+        notes.append(
+            "Its noise came from the operating system: another run will not end with the same model."
+        )
+    return notes
+
+
+def _system(content: Any) -> bool:
+    if isinstance(content, Mapping):
+        return content.get("noise_source") == "system" or any(map(_system, content.values()))
+    return False

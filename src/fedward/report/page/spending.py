@@ -1,0 +1,100 @@
+"""Privacy spent over rounds, under every accountant that has an answer for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from fedward.core.validate import InvalidValue
+from fedward.experiment.run_record import RunRecord
+from fedward.privacy import ACCOUNTANTS, Guarantee, Ledger
+from fedward.privacy.ledger import PAPERS_SAMPLING
+from fedward.report.page.chart import thinned
+
+_MOST = {"moments": 12, "rdp": 12, "pld": 4}
+"""So many rounds: pld takes up to seconds for each of them."""
+
+NAMES = {"moments": "moments (the papers')", "rdp": "rdp", "pld": "pld"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spent:
+    """ε after some rounds, for each accountant, and what is said about those that have none."""
+
+    epsilons: dict[str, tuple[tuple[float, float], ...]]
+    notes: tuple[str, ...]
+
+
+def spent(run: RunRecord) -> Spent | None:
+    """ε over the rounds of a run; None if it has no guarantee, or none that is known for every round."""
+    rounds = thinned(range(1, run.rounds + 1), max(_MOST.values()))
+    ledgers = dict(_ledgers(run, rounds))
+    if not ledgers or any(ledger.reason for ledger in ledgers.values()):
+        return None
+    found: dict[str, tuple[tuple[float, float], ...]] = {}
+    notes = []
+    for name in ACCOUNTANTS:
+        try:
+            last = _stored(run, name) or guarantee(ledgers[rounds[-1]], run.manifest["delta"], name)
+            if not last.private:
+                return None
+            # An accountant that has no proof refuses at once; only one that has is asked for all rounds.
+            points = [
+                (float(t), guarantee(ledgers[t], run.manifest["delta"], name).epsilon)
+                for t in thinned(rounds, _MOST[name])[:-1]
+            ]
+        except InvalidValue as error:
+            notes.append(f"{NAMES[name]} is not drawn: {error}.")
+            continue
+        label = NAMES[name]
+        if PAPERS_SAMPLING in last.caveat:
+            label += ", no proof"
+            notes.append(f"{label}: {PAPERS_SAMPLING}.")
+        found[label] = (*points, (float(rounds[-1]), last.epsilon))
+    return Spent(epsilons=found, notes=tuple(notes)) if found else None
+
+
+def _stored(run: RunRecord, accountant: str) -> Guarantee | None:
+    """What a finished run states itself."""
+    found = run.guarantee() if run.result is not None else None
+    return found if found is not None and found.accountant == accountant else None
+
+
+# Runs that are compared have often spent the same, and pld takes its time.
+@lru_cache(maxsize=512)
+def guarantee(ledger: Ledger, delta: float, accountant: str) -> Guarantee:
+    """What a ledger amounts to; refuses an accountant that has no proof for it."""
+    return ledger.guarantee(delta, accountant)
+
+
+def _ledgers(run: RunRecord, rounds: list[int]) -> Iterator[tuple[int, Ledger]]:
+    """The ledger after each of these rounds; where users have their own, that of the one drawn most often."""
+    if run.users is None:
+        if run.ledger is not None and run.ledger.spending:
+            yield from ((t, after(run.ledger, t)) for t in rounds)
+        return
+    users = run.users
+    if len(users.events) != 1 or len(run.telemetry) < run.rounds:
+        return
+    nothing = replace(users, reserved=None).ledger(0)
+    nothing = replace(nothing, entries=())
+    drawn = np.zeros(users.num_users, dtype=np.int64)
+    for record in run.telemetry[: run.rounds]:
+        drawn[record["cohort"]] += 1
+        t = record["round"] + 1
+        if t in rounds:
+            most = int(drawn.max())
+            yield t, nothing.charged(users.events[0], most) if most else nothing
+
+
+def after(ledger: Ledger, rounds: int) -> Ledger:
+    """The ledger as it was after that many rounds, with what was charged in vain until then."""
+    entries = tuple(
+        replace(entry, count=min(entry.count, rounds - entry.first_round)) if entry.released else entry
+        for entry in ledger.entries
+        if entry.first_round < rounds
+    )
+    return replace(ledger, entries=entries, reserved=None)

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+import shlex
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedward.experiment import config
+from fedward.experiment.run_record import load
+from fedward.experiment.vary import Axis, variants
+from fedward.report.page.experiment_text import toml
+from fedward.report.page.reproduce import of_replicas, of_run
+
+ROOT = Path(__file__).parents[3]
+PLAIN = st.one_of(
+    st.booleans(),
+    st.integers(-(2**62), 2**62),
+    st.floats(allow_nan=False),
+    st.text(st.characters(exclude_categories=["Cs"])),
+)
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+VALUES = st.recursive(
+    PLAIN, lambda inner: st.one_of(st.lists(inner, min_size=1), st.dictionaries(NAMES, inner)), max_leaves=6
+)
+
+
+@given(st.dictionaries(NAMES, VALUES))
+def test_any_content_comes_back_from_its_text(content: dict[str, Any]) -> None:
+    kept = {key: value for key, value in content.items() if value != {}}
+    assert tomllib.loads(toml(content)) == kept
+
+
+@pytest.mark.parametrize("name", ["backdoor_digits", "insdp_digits", "user_dp_digits", "red_cars"])
+def test_the_file_on_the_page_is_the_experiment_that_was_run(name: str) -> None:
+    experiment = config.read(ROOT / "examples" / f"{name}.toml")
+    stored = json.loads(experiment.model_dump_json())
+    assert config.parse(toml(stored)) == experiment
+
+
+def test_the_command_of_a_run_names_its_file(private_run: Path) -> None:
+    run = load(private_run)
+    recipe = of_run(run)  # type: ignore[arg-type]
+    ((file, text),) = recipe.files
+    assert recipe.command == f"fedward run {file} --out runs/private-again"
+    assert config.parse(text) == config.from_content(run.experiment)  # type: ignore[union-attr]
+
+
+def test_the_command_of_a_certificate_claims_the_same(certified_run: Path) -> None:
+    words = shlex.split(of_replicas(load(certified_run)).command)  # type: ignore[arg-type]
+    assert words[:2] == ["fedward", "certify"]
+    assert words[words.index("-m") + 1] == "200"
+    assert words[words.index("--score") + 1] == "vote"
+    assert "--error" not in words
+
+
+def test_variants_come_back_from_the_command(varied_run: Path) -> None:
+    run = load(varied_run)
+    recipe = of_replicas(run)  # type: ignore[arg-type]
+    words = shlex.split(recipe.command)
+    axis = Axis.parse(words[words.index("--vary") + 1])
+    assert (axis.key, axis.values) == ("algorithm.noise_multiplier", (1.5, 2.0))
+    ((_, text),) = recipe.files
+    found = {name: config.from_content(c) for name, c in variants(tomllib.loads(text), [axis]).items()}
+    wanted = {name: config.from_content(c) for name, c in run.experiments.items()}  # type: ignore[union-attr]
+    assert found == wanted

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from fedward.experiment.run_record import RunRecord, load
+from fedward.privacy import epsilon_of
+from fedward.report.page.spending import after, spent
+
+
+def a_run(path: Path) -> RunRecord:
+    run = load(path)
+    assert isinstance(run, RunRecord)
+    return run
+
+
+def test_every_accountant_is_asked_for_every_round(private_run: Path) -> None:
+    run = a_run(private_run)
+    found = spent(run)
+    assert found is not None
+    assert list(found.epsilons) == ["moments (the papers')", "rdp", "pld"]
+    assert run.ledger is not None
+    (event, times), *_ = run.ledger.spending
+    assert times == 3
+    for name, accountant in (("moments (the papers')", "moments"), ("rdp", "rdp")):
+        wanted = [epsilon_of([(event, t)], 1e-2, accountant, "add/remove") for t in (1, 2, 3)]
+        assert [t for t, _ in found.epsilons[name]] == [1, 2, 3]
+        assert [epsilon for _, epsilon in found.epsilons[name]] == pytest.approx(wanted)
+    for moments, pld in zip(found.epsilons["moments (the papers')"], found.epsilons["pld"], strict=True):
+        assert moments[0] == pld[0]
+        assert moments[1] > pld[1]
+
+
+def test_a_run_without_a_guarantee_spends_nothing_that_is_known(attacked_run: Path) -> None:
+    assert spent(a_run(attacked_run)) is None
+
+
+def test_where_users_protect_themselves_it_is_the_one_drawn_most_often(own_protection_run: Path) -> None:
+    run = a_run(own_protection_run)
+    found = spent(run)
+    assert found is not None
+    assert run.users is not None
+    for name, accountant in (("moments (the papers')", "moments"), ("rdp", "rdp")):
+        largest = run.users.guarantees(run.manifest["delta"], accountant).worst.epsilon
+        assert found.epsilons[name][-1] == (3.0, pytest.approx(largest))
+    assert spent(dataclasses.replace(run, telemetry=())) is None
+
+
+def test_the_ledger_after_some_rounds_is_that_of_a_shorter_run(private_run: Path) -> None:
+    ledger = a_run(private_run).ledger
+    assert ledger is not None
+    assert after(ledger, 2).rounds == 2
+    assert after(ledger, 3) == ledger

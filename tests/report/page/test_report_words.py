@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedward.experiment.run_record import load
+from fedward.privacy import Guarantee
+from fedward.report.page.certificate_words import headline, in_words
+from fedward.report.page.numbers import at_most, factor, guessed
+from fedward.report.page.promise import promise
+
+
+def guarantee(**changed: Any) -> Guarantee:
+    usual = {
+        "epsilon": 1.0,
+        "delta": 0.001,
+        "unit": "user",
+        "adjacency": "add/remove",
+        "sampling": "Poisson sampling q = 0.5",
+        "accountant": "pld",
+        "noise_source": "seeded",
+        "rounds": 3,
+    }
+    return Guarantee(**usual | changed)
+
+
+def said(found: Any) -> str:
+    return " ".join((found.heading, *found.sentences, *found.limits)).replace("\xa0", " ")
+
+
+def test_the_numbers_of_the_guarantee_are_said_in_words() -> None:
+    text = said(promise(guarantee(), seed=7))
+    assert "at most 2.72 times as often (plus 0.1 % of the time)" in text
+    # (e + 0.001) / (e + 1) = 0.73133...
+    assert "right at most 73.2 % of the time" in text
+    assert "seed 7" in text
+    assert "Research only" in text
+
+
+def test_noise_of_the_system_is_not_called_research() -> None:
+    text = said(promise(guarantee(noise_source="system"), seed=7))
+    assert "Research only" not in text
+    assert "floating-point" in text
+
+
+def test_without_a_guarantee_no_number_is_given() -> None:
+    found = promise(guarantee(epsilon=math.inf, reason="no noise is added"), seed=1)
+    assert not found.private
+    assert "no noise is added" in said(found)
+    assert not any(character.isdigit() for character in said(found))
+    assert "ε" not in said(found)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"adjacency": "replace-one"}, "as if another user stood in its place"),
+        ({"adjacency": "local"}, "That a user takes part, and when, is not hidden"),
+        ({"unit": "example"}, "any one example of any one user"),
+        ({"unit": "example"}, "That a user takes part"),
+        ({"caveat": "the paper's accounting"}, "The paper's accounting."),
+        ({"sampling": "x; noise of the whole cohort, y"}, "only if all users of a cohort add their noise"),
+        ({}, "nobody learning who was drawn"),
+        ({}, "Choosing the best of several runs is not covered"),
+        ({}, "is taken to be public"),
+        ({}, "under no ε"),
+    ],
+)
+def test_every_qualification_is_kept(changed: dict[str, str], words: str) -> None:
+    assert words in said(promise(guarantee(**changed), seed=1))
+
+
+def test_a_large_epsilon_is_not_called_protection() -> None:
+    assert "strong protection" in said(promise(guarantee(epsilon=0.2), seed=1))
+    assert "hardly any protection" in said(promise(guarantee(epsilon=8.0), seed=1))
+
+
+@given(epsilon=st.floats(0, 300), delta=st.floats(1e-9, 0.5))
+def test_what_is_said_is_never_better_than_what_is_proven(epsilon: float, delta: float) -> None:
+    told = factor(epsilon).replace(",", "")
+    if "^" in told:
+        lead, _, power = told.rpartition("10^")
+        told_log = math.log(float(lead.replace(" x ", "") or 1)) + int(power) * math.log(10)
+    else:
+        told_log = math.log(float(told))
+    assert told_log >= epsilon - 1e-6
+    best = guessed(epsilon, delta)
+    assert 0.5 <= best <= 1
+    share = at_most(best).split("\xa0")[0].removeprefix("practically ")
+    assert float(share) >= 100 * best - 1e-6
+
+
+@given(epsilon=st.floats(0, 20), delta=st.floats(0, 0.5), threshold=st.floats(0, 1))
+def test_no_randomised_response_beats_the_bound_on_guesses(
+    epsilon: float, delta: float, threshold: float
+) -> None:
+    """The worst mechanism there is: with δ it tells, else it answers truly with odds e^ε."""
+    truly = 1 / (1 + math.exp(-epsilon))
+    right = delta + (1 - delta) * truly
+    assert right <= guessed(epsilon, delta) + 1e-12
+
+
+def test_a_certificate_in_words_is_what_its_numbers_say(certified_run: Path) -> None:
+    certificate = load(certified_run).certificates["all"]  # type: ignore[union-attr]
+    for attack in certificate.attacks:
+        k = headline(attack)
+        accuracy = attack.accuracy
+        assert accuracy is not None
+        assert accuracy[k] >= 0.5
+        assert k + 1 == len(accuracy) or accuracy[k + 1] < 0.5
+        first, confidence = in_words(certificate, attack, k)
+        assert f"{100 * accuracy[k]:.1f}\xa0% of the test examples" in first
+        assert f"{k} attackers" in first
+        assert "on average over its own randomness" in first
+        assert "99\xa0%" in confidence
+        assert "by itself" in confidence
+
+
+def test_nothing_certified_is_said_plainly(certified_run: Path) -> None:
+    certificate = load(certified_run).certificates["all"]  # type: ignore[union-attr]
+    attack = certificate.attacks[0]
+    (only,) = in_words(certificate, attack, len(attack.accuracy or ()) + 5)
+    assert only.startswith("Nothing is certified")
