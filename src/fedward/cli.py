@@ -9,15 +9,20 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
-from fedward.commands import certificate, infer
+from fedward.commands import certificate, infer, runs
 from fedward.commands.certificate_check import check
 from fedward.commands.certify import certify_command
+from fedward.commands.check import check_command
+from fedward.commands.list import list_command
+from fedward.commands.new import new_command
 from fedward.commands.plan import plan_command
 from fedward.commands.pretrain import pretrain_command
 from fedward.commands.privacy import calibrate, epsilon, ledger
 from fedward.commands.replicas import replicas_command
+from fedward.commands.report import report_command
 from fedward.commands.run import run_command
 from fedward.commands.show import show
+from fedward.commands.sweep import sweep_command
 from fedward.commands.users import users
 from fedward.core.failure import TrainingFailed
 from fedward.core.validate import InvalidValue
@@ -30,16 +35,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command("new")(new_command)
+app.command("check")(check_command)
 app.command("run")(run_command)
+app.command("sweep")(sweep_command)
 app.command("pretrain")(pretrain_command)
 app.command("replicas")(replicas_command)
 app.command("certify")(certify_command)
+app.command("report")(report_command)
 app.command()(epsilon)
 app.command()(calibrate)
 app.command()(ledger)
 app.command("plan")(plan_command)
 app.command()(users)
 app.command()(show)
+app.command("list")(list_command)
 
 certificates = typer.Typer(help="How many attackers a private model provably survives.", no_args_is_help=True)
 certificates.command("k")(certificate.k)
@@ -48,6 +58,7 @@ certificates.command("attackers")(certificate.attackers)
 certificates.command("check")(check)
 app.add_typer(certificates, name="certificate")
 app.add_typer(infer.app, name="infer")
+app.add_typer(runs.app, name="runs")
 
 
 def _print_version(wanted: bool) -> None:
@@ -77,6 +88,8 @@ def main() -> None:
         _stop(Stopped(signal.SIGINT))
     except (InvalidValue, TrainingFailed) as error:
         _fail(str(error))
+    except MemoryError:
+        _fail("there is not enough memory for this data or model")
     except OSError as error:
         _fail(f"{error.filename or 'file'}: {error.strerror or error}")
 

@@ -7,7 +7,6 @@ import pytest
 
 from fedward.backends.native import available
 from fedward.cli import main
-from fedward.commands.show import PARTS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -20,15 +19,21 @@ def shown(*arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     return captured.out if not end.value.code else captured.err
 
 
-@pytest.mark.parametrize("kind", PARTS)
-def test_every_part_is_documented(
-    kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_part_is_shown_with_its_documentation_its_place_and_its_keys(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in PARTS[kind]:
-        text = shown(name, monkeypatch=monkeypatch, capsys=capsys)
-        assert f"{kind} {name}" in text
-        assert "not documented" not in text
-        assert len(text) > 80
+    text = shown("quantile", monkeypatch=monkeypatch, capsys=capsys)
+    assert "clip policy quantile (algorithm.policy)" in text
+    assert "Andrew" in text
+    assert "Keys in a file: initial, quantile, bit_noise, learning_rate = 0.2" in text
+
+
+def test_a_name_of_two_things_shows_both(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = shown("krum", monkeypatch=monkeypatch, capsys=capsys)
+    assert "preset krum" in text
+    assert "aggregator krum" in text
 
 
 def test_a_model_is_shown_with_its_engine(

@@ -16,7 +16,7 @@ from fedward.certify.statements import statements
 from fedward.certify.tally import Scores
 from fedward.commands.output import AsJson
 from fedward.commands.replicas import BlockSize, SaveSpace, Vary
-from fedward.commands.run import Data, Device, EngineOption, File, WorkersOption
+from fedward.commands.run import Data, Device, EngineOption, File, Set, WorkersOption
 from fedward.core.validate import InvalidValue
 from fedward.experiment import config
 from fedward.experiment.attack_costs import AttackCosts, attack_costs, cost_bound, costs
@@ -25,6 +25,7 @@ from fedward.experiment.backend import check_workers, engine_in_words
 from fedward.experiment.certification import Certified, Claims, certified
 from fedward.experiment.digest import data_digest
 from fedward.experiment.files import write_atomically
+from fedward.experiment.overrides import source_of
 from fedward.experiment.replica_results import load_replicas, load_tally
 from fedward.experiment.replica_run import ReplicaRun, prepare_variants, run_replicas
 from fedward.experiment.replica_store import ReplicaDirectory
@@ -63,6 +64,7 @@ Out = Annotated[Path | None, typer.Option("--out", help="The run directory; else
 def certify_command(
     file: File,
     replicas: Count = 1000,
+    changes: Set = None,
     vary: Vary = None,
     attackers: Attackers = None,
     threat: ThreatOption = None,
@@ -87,13 +89,14 @@ def certify_command(
     """
     engine_chosen = chosen(engine)
     check_workers(workers, device)
-    content = config.read_content(file)
+    source = source_of(str(file), changes or [])
+    content = config.read_content(file, changes or [])
     axes = [Axis.parse(text) for text in vary or []]
     under_attack = _numbers(content, attackers)
     names = list(variants(content, axes))
-    attacked = attacked_variants(content, axes, under_attack, str(file), data) if under_attack else None
+    attacked = attacked_variants(content, axes, under_attack, source, data) if under_attack else None
     contents = variants(content, axes) if attacked is None else attacked.contents
-    experiments = {name: config.from_content(each, str(file)) for name, each in contents.items()}
+    experiments = {name: config.from_content(each, source) for name, each in contents.items()}
     claims = Claims(
         replicas=replicas,
         threats=tuple(threat or THREATS),  # type: ignore[arg-type]  # the setting checks these three

@@ -12,7 +12,7 @@ from rich.console import Console
 from fedward.attacks.inference import MembershipInference, PropertyInference
 from fedward.backends.engine import chosen
 from fedward.commands.output import AsJson
-from fedward.commands.run import Data, Device, EngineOption, File, WorkersOption
+from fedward.commands.run import Data, Device, EngineOption, File, Set, WorkersOption
 from fedward.experiment import config
 from fedward.experiment.backend import check_workers, engine_in_words
 from fedward.experiment.inference import finish_membership, prepare_membership, run_membership
@@ -57,6 +57,7 @@ WarmUp = Annotated[int, typer.Option("--warm-up", help="First rounds that are no
 @app.command("membership")
 def membership_command(
     file: File,
+    changes: Set = None,
     unit: UnitOption = "example",
     targets: Targets = 1,
     shadows: Shadows = 16,
@@ -71,7 +72,7 @@ def membership_command(
     wanted_attack = MembershipInference(unit=cast(Unit, unit), targets=targets, shadows=shadows)
     engine_chosen = chosen(engine)
     check_workers(workers, device)
-    wanted = prepare_membership(config.read(file), wanted_attack, data)
+    wanted = prepare_membership(config.read(file, changes or []), wanted_attack, data)
     path = out or Path("runs") / f"{file.stem}-membership"
     console = _heading(wanted.setup, path, device, engine, as_json)
     with open_run(path) as run:
@@ -91,6 +92,7 @@ def membership_command(
 def property_command(
     file: File,
     which: Which,
+    changes: Set = None,
     users: Users = None,
     attacker: Attacker = 0,
     victim: Victim = 1,
@@ -118,7 +120,8 @@ def property_command(
     )
     engine_chosen = chosen(engine)
     check_workers(workers, device)
-    wanted = prepare_property(config.read(file), wanted_attack, which, users=users, data_dir=data)
+    experiment = config.read(file, changes or [])
+    wanted = prepare_property(experiment, wanted_attack, which, users=users, data_dir=data)
     path = out or Path("runs") / f"{file.stem}-property"
     console = _heading(wanted.setup, path, device, engine, as_json)
     with open_run(path) as run:

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from fedward.backends.engine import chosen
 from fedward.commands.output import AsJson
-from fedward.commands.run import Data, EngineOption
+from fedward.commands.run import Data, EngineOption, Set
 from fedward.core.parameters import ParameterSpec
 from fedward.experiment import pretraining_file, weights_file
 from fedward.experiment.backend import engine_in_words
@@ -27,6 +27,7 @@ NO_PRIVACY = "trained without privacy: use public data; no ε of a later trainin
 
 def pretrain_command(
     file: File,
+    changes: Set = None,
     out: Out = None,
     data: Data = None,
     engine: EngineOption = None,
@@ -34,7 +35,7 @@ def pretrain_command(
 ) -> None:
     """Train a model on public data for others to start from, or go on with it where it was left."""
     engine_chosen = chosen(engine)
-    wanted = prepare(pretraining_file.read(file), data)
+    wanted = prepare(pretraining_file.read(file, changes or []), data)
     path = out or Path("weights") / f"{file.stem}.pt"
     console = Console(stderr=as_json)
     for line in (

@@ -11,9 +11,10 @@ from rich.console import Console
 
 from fedward.backends.engine import chosen
 from fedward.commands.output import AsJson
-from fedward.commands.run import Data, Device, EngineOption, File, WorkersOption
+from fedward.commands.run import Data, Device, EngineOption, File, Set, WorkersOption
 from fedward.experiment import config
 from fedward.experiment.backend import check_workers, engine_in_words
+from fedward.experiment.overrides import source_of
 from fedward.experiment.replica_run import ReplicaRun, prepare_variants, run_replicas
 from fedward.experiment.replica_store import ReplicaDirectory
 from fedward.experiment.store import open_run
@@ -39,6 +40,7 @@ BlockSize = Annotated[
 def replicas_command(
     file: File,
     replicas: Count,
+    changes: Set = None,
     vary: Vary = None,
     out: Out = None,
     data: Data = None,
@@ -55,8 +57,9 @@ def replicas_command(
     """
     engine_chosen = chosen(engine)
     check_workers(workers, device)
-    contents = variants(config.read_content(file), [Axis.parse(text) for text in vary or []])
-    experiments = {name: config.from_content(content, str(file)) for name, content in contents.items()}
+    source = source_of(str(file), changes or [])
+    contents = variants(config.read_content(file, changes or []), [Axis.parse(text) for text in vary or []])
+    experiments = {name: config.from_content(content, source) for name, content in contents.items()}
     wanted = ReplicaRun(
         variants=prepare_variants(experiments, data), replicas=replicas, save_space=save_space, block=block
     )

@@ -18,6 +18,12 @@ from fedward.experiment.store import open_run
 from fedward.report import terminal
 
 File = Annotated[Path, typer.Argument(help="The experiment file (TOML).")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Another value for a key of the file, in TOML; KEY= takes it out."
+    ),
+]
 Out = Annotated[Path | None, typer.Option("--out", help="The run directory; runs/NAME if not given.")]
 Data = Annotated[Path | None, typer.Option("--data", help="Where data sets lie; else FEDWARD_DATA.")]
 WorkersOption = Annotated[
@@ -37,6 +43,7 @@ EngineOption = Annotated[
 
 def run_command(
     file: File,
+    changes: Set = None,
     out: Out = None,
     data: Data = None,
     workers: WorkersOption = None,
@@ -47,7 +54,7 @@ def run_command(
     """Run an experiment, or go on with it where it was left."""
     engine_chosen = chosen(engine)
     check_workers(workers, device)
-    setup = prepare(config.read(file), data)
+    setup = prepare(config.read(file, changes or []), data)
     path = out or Path("runs") / file.stem
     console = Console(stderr=as_json)
     terminal.heading(console, setup, path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,48 +10,26 @@ import torch
 import typer
 from rich.console import Console
 
-from fedward.aggregation import AGGREGATORS
-from fedward.attacks.model_poisoning import MODEL_POISONINGS
-from fedward.attacks.poisoning import FEATURES, PATTERNS, POISONINGS
 from fedward.backends.engine import chosen
 from fedward.backends.gram import is_linear
 from fedward.backends.native import available, instruction_set, why_not
-from fedward.clipping import CLIP_POLICIES
-from fedward.commands.run import Data, EngineOption
+from fedward.commands.run import Data, EngineOption, Set
 from fedward.core.validate import InvalidValue, nearest
 from fedward.core.vocabulary import Vocabulary
-from fedward.datasets import DATASETS
-from fedward.experiment import config
+from fedward.experiment import config, listing
 from fedward.experiment.backend import engine_in_words
 from fedward.experiment.runner import prepare
-from fedward.local import LOCAL_TRAINERS
 from fedward.models import MODELS, TEXT_MODELS
-from fedward.presets import PRESETS
 from fedward.report import terminal
-from fedward.sampling import SAMPLERS
-
-PARTS: dict[str, Mapping[str, Any]] = {
-    "preset": PRESETS,
-    "model": MODELS,
-    "data set": DATASETS,
-    "local trainer": LOCAL_TRAINERS,
-    "clip policy": CLIP_POLICIES,
-    "aggregator": AGGREGATORS,
-    "sampler": SAMPLERS,
-    "poisoning": POISONINGS,
-    "pattern": PATTERNS,
-    "feature": FEATURES,
-    "model poisoning": MODEL_POISONINGS,
-}
 
 Name = Annotated[str, typer.Argument(help="A part's name as experiment files have it, or a file.")]
 
 
-def show(name: Name, data: Data = None, engine: EngineOption = None) -> None:
+def show(name: Name, changes: Set = None, data: Data = None, engine: EngineOption = None) -> None:
     """What a part does, or what an experiment file would run and by which engine."""
     console = Console()
     if name.endswith(".toml") or Path(name).is_file():
-        setup = prepare(config.read(Path(name)), data)
+        setup = prepare(config.read(Path(name), changes or []), data)
         terminal.heading(console, setup, Path("runs") / Path(name).stem)
         console.print(
             engine_in_words(setup.model, setup.federation, engine=chosen(engine)),
@@ -62,22 +39,21 @@ def show(name: Name, data: Data = None, engine: EngineOption = None) -> None:
             soft_wrap=True,
         )
         return
-    found = [(kind, parts[name]) for kind, parts in PARTS.items() if name in parts]
+    found = listing.meanings(name)
     if not found:
-        names = sorted(part for parts in PARTS.values() for part in parts)
+        names = listing.names()
         raise InvalidValue(
             f"there is no file and no part called {name!r}{nearest(name, names)}; "
             f"there are {', '.join(names)}"
         )
-    for kind, part in found:
-        console.print(f"{kind} {name}", style="bold", highlight=False)
-        console.print(_documentation(part), markup=False, highlight=False, soft_wrap=True)
-        if kind == "model":
-            console.print(_engine_of(part, engine), highlight=False, soft_wrap=True)
-
-
-def _documentation(part: Any) -> str:
-    return inspect.getdoc(part) or inspect.getdoc(inspect.getmodule(part)) or "(not documented)"
+    for number, (kind, text) in enumerate(found):
+        title = f"{kind.name} {name} ({kind.place})"
+        console.print(("\n" if number else "") + title, style="bold", markup=False, highlight=False)
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        if keys := kind.keys(name):
+            console.print(f"Keys in a file: {keys}", markup=False, highlight=False, soft_wrap=True)
+        if kind.name == "model":
+            console.print(_engine_of(MODELS[name], engine), highlight=False, soft_wrap=True)
 
 
 def _engine_of(model: Any, engine: str | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,8 +17,9 @@ from fedward.core.types import Sampler
 from fedward.core.validate import InvalidValue, one_of, open_unit, positive, whole
 from fedward.datasets import DATASETS
 from fedward.experiment.attack_section import AttackSection
-from fedward.experiment.errors import describe
+from fedward.experiment.errors import check_depth, describe
 from fedward.experiment.model_section import MODEL
+from fedward.experiment.overrides import overridden, source_of
 from fedward.experiment.sections import OneOf, PartSection, Section
 from fedward.presets import PRESETS
 from fedward.privacy.accountants import ACCOUNTANTS
@@ -26,6 +28,9 @@ from fedward.privacy.guarantee import Unit
 
 # While the file is checked the data is not loaded yet: with this many users no cohort is too large.
 _MANY_USERS = 10**9
+
+# What they spend is worked out before the first of them, and more would take hours for that alone.
+_MOST_ROUNDS = 10**6
 
 _DATA = OneOf(registry=DATASETS, supplied=("seed",))
 _ALGORITHM = OneOf(
@@ -100,7 +105,9 @@ class Experiment(Section):
     @field_validator("rounds")
     @classmethod
     def _check_rounds(cls, value: int) -> int:
-        return whole("rounds", value)
+        if whole("rounds", value) > _MOST_ROUNDS:
+            raise InvalidValue(f"rounds must be at most {_MOST_ROUNDS:,}, got {value}")
+        return value
 
     @model_validator(mode="after")
     def _attack_happens(self) -> Experiment:
@@ -169,10 +176,18 @@ def _content(text: str, source: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidValue(f"{source} is not valid TOML: {error}") from error
+    except (ValueError, RecursionError) as error:  # a number of too many digits, brackets in brackets
+        raise InvalidValue(f"{source} cannot be read as TOML: {error}") from error
 
 
 def from_content(content: dict[str, Any], source: str = "experiment") -> Experiment:
     """Checks the content of an experiment file as a whole."""
+    if "sweep" in content:
+        raise InvalidValue(
+            f"{source} has a [sweep] table and so describes many experiments: run it with fedward sweep, or "
+            "take the table out with --set sweep="
+        )
+    check_depth(content, source)
     try:
         return Experiment.model_validate(content)
     except ValidationError as error:
@@ -180,17 +195,17 @@ def from_content(content: dict[str, Any], source: str = "experiment") -> Experim
         raise InvalidValue(f"{source} is not a valid experiment:\n{lines}") from None
 
 
-def read(path: Path) -> Experiment:
-    """Reads an experiment file."""
-    return from_content(read_content(path), str(path))
+def read(path: Path, changes: Sequence[str] = ()) -> Experiment:
+    """Reads an experiment file; ``changes`` are other values for some of its keys, as ``KEY=VALUE``."""
+    return from_content(read_content(path, changes), source_of(str(path), changes))
 
 
-def read_content(path: Path) -> dict[str, Any]:
-    """The tables of an experiment file, not checked yet."""
+def read_content(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
+    """The tables of an experiment file, with those changes, not checked yet."""
     try:
         text = path.read_text(encoding="utf8")
     except FileNotFoundError:
         raise InvalidValue(f"there is no file {path}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidValue(f"{path} cannot be read as text: {error}") from error
-    return _content(text, str(path))
+    return overridden(_content(text, str(path)), changes)

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from fedward.core.validate import nearest
+from fedward.core.validate import InvalidValue, nearest
 
 _WANTED = {
     "float_type": "a number",
@@ -24,6 +24,22 @@ _WANTED = {
 }
 
 
+# No file needs so many; and there is an end to how deep Python looks.
+_DEEPEST = 40
+_LONGEST = 200
+
+
+def check_depth(content: dict[str, Any], source: str) -> None:
+    """Refuses tables in tables and lists in lists beyond all reason."""
+    level: list[Any] = [content]
+    for _ in range(_DEEPEST):
+        inside = [each.values() if isinstance(each, dict) else each for each in level]
+        level = [value for each in inside for value in each if isinstance(value, dict | list)]
+        if not level:
+            return
+    raise InvalidValue(f"{source} must not have more than {_DEEPEST} tables or lists within each other")
+
+
 def describe(error: ValidationError, content: dict[str, Any]) -> list[str]:
     """One line for each thing that is wrong: the key, what is wrong with it, which value it has."""
     return [_line(details, content) for details in error.errors()]
@@ -34,14 +50,20 @@ def _line(details: ErrorDetails, content: dict[str, Any]) -> str:
     if details["type"] == "missing":
         return f"{key} is missing"
     if details["type"] in _WANTED:
-        return f"{key} must be {_WANTED[details['type']]}, got {details['input']!r}"
+        return f"{key} must be {_WANTED[details['type']]}, got {_shown(details['input'])}"
     if details["type"] == "literal_error":
         allowed = details["ctx"]["expected"].replace(" or ", ", ")
         names = [name.strip("'") for name in allowed.split(", ")]
         hint = nearest(details["input"], names) if isinstance(details["input"], str) else ""
-        return f"{key} must be one of {allowed}, got {details['input']!r}{hint}"
+        return f"{key} must be one of {allowed}, got {_shown(details['input'])}{hint}"
     message = details["msg"].removeprefix("Value error, ")
     return f"{key}: {message}" if key else message
+
+
+def _shown(value: Any) -> str:
+    """The value, or its beginning if it is long."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def _key(location: tuple[int | str, ...], content: dict[str, Any], missing: bool) -> str:

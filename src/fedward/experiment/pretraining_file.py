@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,8 +12,9 @@ from fedward.core.federation import Federation
 from fedward.core.validate import InvalidValue, whole
 from fedward.datasets import DATASETS
 from fedward.experiment.config import read_content
-from fedward.experiment.errors import describe
+from fedward.experiment.errors import check_depth, describe
 from fedward.experiment.model_section import MODEL
+from fedward.experiment.overrides import source_of
 from fedward.experiment.sections import OneOf, PartSection, Section
 from fedward.local import SGD
 
@@ -67,6 +69,7 @@ class PretrainingFile(Section):
 
 def from_content(content: dict[str, Any], source: str = "pre-training") -> PretrainingFile:
     """Checks the content of a pre-training file as a whole."""
+    check_depth(content, source)
     try:
         return PretrainingFile.model_validate(content)
     except ValidationError as error:
@@ -74,6 +77,6 @@ def from_content(content: dict[str, Any], source: str = "pre-training") -> Pretr
         raise InvalidValue(f"{source} is not a valid pre-training:\n{lines}") from None
 
 
-def read(path: Path) -> PretrainingFile:
-    """Reads a pre-training file."""
-    return from_content(read_content(path), str(path))
+def read(path: Path, changes: Sequence[str] = ()) -> PretrainingFile:
+    """Reads a pre-training file, with what ``--set`` changes."""
+    return from_content(read_content(path, changes), source_of(str(path), changes))

@@ -22,6 +22,7 @@ from fedward.core.types import ServerState
 from fedward.experiment.backend import AnyBackend, check_workers, engine_in_words, open_backend
 from fedward.experiment.digest import data_digest, tensor_digest
 from fedward.experiment.setup import Setup, prepare
+from fedward.experiment.shared_jobs import SharedJobs
 from fedward.experiment.store import RunDirectory
 from fedward.presets.local_privacy import papers_claim
 from fedward.privacy.shares import shares
@@ -45,6 +46,7 @@ def run(
     workers: int | None = 0,
     device: str = "cpu",
     engine: Choice | None = None,
+    backend: SharedJobs | None = None,
 ) -> Iterator[Progress]:
     """Runs or resumes; yields after every round. A finished run is left as it is.
 
@@ -53,11 +55,15 @@ def run(
         the same.
       device: where models are trained.
       engine: ``auto``, ``native`` or ``generic``.
+      backend: runs the jobs of several trainings, this one among them; a new one if not given.
     """
     check_workers(workers, device)
     words = engine_in_words(setup.model, setup.federation, device, engine)
     directory.begin(manifest(setup) | {"engine": words})
     if directory.result() is not None:
+        return
+    if backend is not None:
+        yield from _run(setup, directory, backend)
         return
     with open_backend(
         setup.model,
@@ -66,11 +72,11 @@ def run(
         device=device,
         engine=engine,
         also=setup.measured_on,
-    ) as backend:
-        yield from _run(setup, directory, backend)
+    ) as own:
+        yield from _run(setup, directory, own)
 
 
-def _run(setup: Setup, directory: RunDirectory, backend: AnyBackend) -> Iterator[Progress]:
+def _run(setup: Setup, directory: RunDirectory, backend: AnyBackend | SharedJobs) -> Iterator[Progress]:
     experiment, federation, algorithm = setup.experiment, setup.federation, setup.algorithm
     state = directory.load_state()
     if state is None:
@@ -100,7 +106,9 @@ def _run(setup: Setup, directory: RunDirectory, backend: AnyBackend) -> Iterator
     _finish(setup, backend, directory, state)
 
 
-def _measured(setup: Setup, backend: AnyBackend, directory: RunDirectory, state: ServerState) -> Progress:
+def _measured(
+    setup: Setup, backend: AnyBackend | SharedJobs, directory: RunDirectory, state: ServerState
+) -> Progress:
     """Measures the model after its last round where that is due and not done yet."""
     last = state.round - 1
     due = state.round % setup.experiment.evaluation.every == 0 or state.round == setup.experiment.rounds
@@ -111,7 +119,9 @@ def _measured(setup: Setup, backend: AnyBackend, directory: RunDirectory, state:
     return Progress(rounds=state.round, metrics=records[-1] if records else None)
 
 
-def _measure(setup: Setup, backend: AnyBackend, parameters: Tensor) -> tuple[dict[str, Any], int]:
+def _measure(
+    setup: Setup, backend: AnyBackend | SharedJobs, parameters: Tensor
+) -> tuple[dict[str, Any], int]:
     """What is known of a model after a round, and on how many clean test examples."""
     assert setup.federation.test is not None
     if setup.attack is None or setup.attack.goal is None:
@@ -123,7 +133,9 @@ def _measure(setup: Setup, backend: AnyBackend, parameters: Tensor) -> tuple[dic
     return found.to_record(), found.main.examples
 
 
-def _finish(setup: Setup, backend: AnyBackend, directory: RunDirectory, state: ServerState) -> None:
+def _finish(
+    setup: Setup, backend: AnyBackend | SharedJobs, directory: RunDirectory, state: ServerState
+) -> None:
     ledger = state.ledger
     own = state.users.guarantees(setup.delta, setup.accountant) if state.users is not None else None
     central = ledger.guarantee(setup.delta, setup.accountant)

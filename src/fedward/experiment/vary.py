@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import itertools
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fedward.core.validate import InvalidValue
+from fedward.experiment.overrides import BARE, put, value_of
 
 # What decides data and initial model must be the same in all variants: they share it.
 _SHARED = ("seed", "data", "model")
@@ -42,15 +42,18 @@ class Axis:
     def parse(cls, text: str) -> Axis:
         """Reads ``KEY=VALUE,VALUE,...``; the values are written as in the file."""
         key, equals, values = text.partition("=")
-        try:
-            found = tomllib.loads(f"values = [{values}]")["values"]
-        except tomllib.TOMLDecodeError as error:
-            raise InvalidValue(
-                f"what varies must be written KEY=VALUE,VALUE,... with values as in the file, "
-                f"got {text!r}: {error}"
-            ) from error
         if not equals or not key.strip():
             raise InvalidValue(f"what varies must be written KEY=VALUE,VALUE,..., got {text!r}")
+        try:
+            found = value_of(f"[{values}]")
+        except InvalidValue as error:
+            words = [word.strip() for word in values.split(",")]
+            if not all(BARE.fullmatch(word) for word in words):
+                raise InvalidValue(
+                    f"what varies must be written KEY=VALUE,VALUE,... with values as in the file, "
+                    f"got {text!r}: {error}"
+                ) from error
+            found = words
         return cls(key=key.strip(), values=tuple(found))
 
 
@@ -70,30 +73,8 @@ def variants(content: dict[str, Any], axes: Sequence[Axis]) -> dict[str, dict[st
     for values in itertools.product(*(axis.values for axis in axes)):
         changed = copy.deepcopy(content)
         for key, value in zip(keys, values, strict=True):
-            _set(changed, key.split("."), value)
+            put(changed, key, copy.deepcopy(value))
         short = [key.rpartition(".")[2] for key in keys]
         names = short if len(set(short)) == len(short) else keys
         found[", ".join(f"{n}={v}" for n, v in zip(names, values, strict=True)) or "all"] = changed
     return found
-
-
-def _set(content: Any, path: list[str], value: Any) -> None:
-    for name in path[:-1]:
-        if isinstance(content, dict):
-            content.setdefault(name, {})
-        content = content[_key(content, name, path)]
-    content[_key(content, path[-1], path)] = value
-
-
-def _key(content: Any, name: str, path: list[str]) -> str | int:
-    """A name in a table, or the place in a list that a number stands for."""
-    whole = ".".join(path)
-    if isinstance(content, dict):
-        return name
-    if not isinstance(content, list):
-        raise InvalidValue(f"{whole} cannot vary: {name} is not in a table of the file")
-    if not name.isdecimal() or int(name) >= len(content):
-        raise InvalidValue(
-            f"{whole} cannot vary: {name} must be a place in a list of {len(content)}, from 0 on"
-        )
-    return int(name)

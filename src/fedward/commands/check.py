@@ -1,0 +1,95 @@
+"""``fedward check``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from fedward.backends.engine import chosen
+from fedward.commands.output import AsJson
+from fedward.commands.run import Data, Device, EngineOption, File, Set, WorkersOption
+from fedward.core.validate import InvalidValue
+from fedward.experiment import config
+from fedward.experiment.backend import check_workers
+from fedward.experiment.config import Experiment
+from fedward.experiment.forecast import forecast
+from fedward.experiment.overrides import source_of
+from fedward.experiment.setup import Setup, prepare
+from fedward.experiment.sweep import read_sweep
+from fedward.experiment.sweep_forecast import forecast_sweep
+from fedward.experiment.sweep_run import prepare_sweep
+from fedward.report.forecast import print_forecast, record
+from fedward.report.sweep_forecast import print_sweep_forecast, sweep_record
+
+Count = Annotated[
+    int | None, typer.Option("--replicas", "-m", help="As fedward replicas or certify would train it.")
+]
+NoCalibration = Annotated[
+    bool, typer.Option("--no-calibration", help="Train nothing; then no time is estimated.")
+]
+
+
+def check_command(
+    file: File,
+    changes: Set = None,
+    replicas: Count = None,
+    data: Data = None,
+    workers: WorkersOption = None,
+    device: Device = "cpu",
+    engine: EngineOption = None,
+    no_calibration: NoCalibration = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check an experiment file and say what it would do and cost. Nothing is written."""
+    engine_chosen = chosen(engine)
+    check_workers(workers, device)
+    source = source_of(str(file), changes or [])
+    content = config.read_content(file, changes or [])
+    console = Console()
+    if "sweep" in content:
+        if replicas is not None:
+            raise InvalidValue(f"replicas are for one experiment, and {source} has a [sweep]: leave out -m")
+        sweep = read_sweep(content, source)
+        together = forecast_sweep(
+            sweep,
+            prepare_sweep(sweep, data),
+            measure=not no_calibration,
+            workers=workers,
+            device=device,
+            engine=engine_chosen,
+        )
+        if as_json:
+            print(json.dumps({"file": str(file), "valid": True, **sweep_record(together)}))
+        else:
+            print_sweep_forecast(console, f"{source} is a valid sweep", together)
+        return
+    found = forecast(
+        ready(config.from_content(content, source), source, data),
+        replicas=replicas,
+        measure=not no_calibration,
+        workers=workers,
+        device=device,
+        engine=engine_chosen,
+    )
+    if as_json:
+        print(json.dumps({"file": str(file), "valid": True, **record(found)}))
+    else:
+        print_forecast(console, f"{source} is a valid experiment", found)
+
+
+def ready(experiment: Experiment, source: str, data: Path | None) -> Setup:
+    """The experiment with its data and its parts; an error says how far it came."""
+    try:
+        federation = experiment.load_data(data)
+    except InvalidValue as error:
+        raise InvalidValue(
+            f"{source}: its data, {experiment.data.part}, cannot be loaded: {error}"
+        ) from error
+    try:
+        return prepare(experiment, federation=federation)
+    except InvalidValue as error:
+        raise InvalidValue(f"{source} does not fit together: {error}") from error

@@ -1,0 +1,57 @@
+"""``fedward new``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from fedward.core.validate import InvalidValue
+from fedward.experiment.listing import KINDS
+from fedward.experiment.setup import prepare
+from fedward.experiment.starter import starter
+
+File = Annotated[Path, typer.Argument(help="The file to write; - prints it instead.")]
+Preset = Annotated[str, typer.Option("--preset", help="The algorithm: fedward list preset.")]
+DataSet = Annotated[str, typer.Option("--data", help="The data set: fedward list data-set.")]
+Model = Annotated[str | None, typer.Option("--model", help="The model; one that fits the data if not given.")]
+Attack = Annotated[
+    str | None,
+    typer.Option("--attack", help="An attack, if any: fedward list data-poisoning, model-poisoning."),
+]
+
+
+def new_command(
+    file: File = Path("experiment.toml"),
+    preset: Preset = "user_dp_fedavg",
+    data: DataSet = "digits",
+    model: Model = None,
+    attack: Attack = None,
+) -> None:
+    """Write a commented experiment file to start from. It runs as it is, and nothing is overwritten."""
+    printed = str(file) == "-"
+    path = file if printed or file.suffix else file.with_suffix(".toml")
+    if not printed and path.exists():
+        raise InvalidValue(f"{path} is there already and is left as it is: choose another name")
+    name = "FILE" if printed else str(path)
+    text, experiment = starter(preset=preset, data=data, model=model, attack=attack, name=name)
+    if "Needs no files" in KINDS["data set"].line(data):
+        prepare(experiment)  # what does not fit together is said now
+    if printed:
+        print(text, end="")
+        return
+    try:
+        with path.open("x", encoding="utf8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise InvalidValue(f"{path} is there already and is left as it is: choose another name") from None
+    except OSError as error:
+        raise InvalidValue(f"{path} cannot be written: {error.strerror or error}") from error
+    Console().print(
+        f"wrote {path}: {preset} on {data}\nnext: fedward check {path}, then fedward run {path}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )

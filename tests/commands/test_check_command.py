@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedward.cli import main
+from fedward.experiment.starter import starter
+from fedward.presets import PRESETS
+
+FILE = """
+seed = 1
+rounds = 4
+[data]
+name = "digits"
+users = 20
+[model]
+name = "logistic_regression"
+[algorithm]
+preset = "user_dp_fedavg"
+clip_bound = 0.5
+noise_multiplier = 1.0
+sampler = { name = "poisson", rate = 0.5 }
+local = { name = "sgd", learning_rate = 0.1, batch_size = 10, epochs = 1 }
+[privacy]
+accountant = "rdp"
+delta = 1e-3
+"""
+
+
+@pytest.fixture
+def check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "400")
+    (tmp_path / "file.toml").write_text(FILE, encoding="utf8")
+
+    def command(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["fedward", "check", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        captured = capsys.readouterr()
+        return int(end.value.code or 0), captured.out, captured.err
+
+    return command
+
+
+def test_a_file_is_checked_and_nothing_is_written(check: Any, tmp_path: Path) -> None:
+    code, out, err = check("file.toml")
+    assert (code, err) == (0, "")
+    assert "file.toml is a valid experiment" in out
+    for said in (
+        "digits: 20 users with 71 to 72 examples each, 1,438 in all; 359 for testing; 10 classes",
+        "logistic_regression, 650 parameters",
+        "user_dp_fedavg, Poisson sampling q = 0.5",
+        "nobody attacks",
+        "about 10 users in a round: about 40 local trainings",
+        "rdp accountant",
+        "by pld: ε = ",
+        "by moments: ε = ",
+        "an estimate, from",
+        "kB",
+        "note: noise is seeded",
+    ):
+        assert said in out
+    assert [file.name for file in tmp_path.iterdir()] == ["file.toml"]
+
+
+def test_programs_get_the_same_as_json(check: Any) -> None:
+    code, out, _ = check("file.toml", "--json", "--no-calibration", "-m", 100)
+    found = json.loads(out)
+    assert code == 0
+    assert found["valid"] is True
+    assert found["rounds"] == {"wanted": 4, "expected": 4, "ended_by_budget": False}
+    assert found["jobs"]["asked_for"] == 4000
+    assert found["jobs"]["run"] == pytest.approx(3020)
+    assert found["epsilon"] == found["guarantee"]["epsilon"]
+    assert found["other_accountants"]["pld"]["epsilon"] < found["epsilon"]
+    assert found["seconds"] is None
+
+
+def test_an_attack_a_budget_and_what_has_no_guarantee_are_said(check: Any) -> None:
+    attack = "attack={who={name='random', count=3}, data=[{name='label_flip', target=0}], rounds=[1]}"
+    _, out, _ = check("file.toml", "--no-calibration", "--set", attack, "--set", "privacy.budget=5")
+    assert "3 of 20 users, label_flip, in 1 rounds" in out
+    assert "4, but the budget of ε = 5 ends training after" in out
+    assert "not estimated" in out
+    changes = ["algorithm.preset=median", "algorithm.noise_multiplier=", "privacy="]
+    options = [option for change in changes for option in ("--set", change)]
+    _, out, _ = check("file.toml", "--no-calibration", *options)
+    assert "no guarantee: no noise is added" in out
+    assert "by pld" not in out
+
+
+def test_data_that_is_missing_is_named_with_its_place(check: Any, tmp_path: Path) -> None:
+    options = ["--set", "data={name='table', file='mine.csv'}", "--data", tmp_path / "there"]
+    code, out, err = check("file.toml", *options)
+    assert (code, out) == (2, "")
+    assert "its data, table, cannot be loaded" in err
+    assert str(tmp_path / "there" / "mine.csv") in err
+
+
+@pytest.mark.parametrize(
+    ("changes", "messages"),
+    [
+        (
+            ["algorithm.sampler.rate=1.5", "data.users='x'"],
+            ["at most 1, got 1.5", "data.users must be a whole"],
+        ),
+        (["data.users=5000"], ["its data, digits, cannot be loaded: number of users must be at most"]),
+        (["model.name=word_lstm"], ["does not fit together", "word_lstm"]),
+        (["algorithm.clip_bound=0.5", "algorithm.clip='layered'"], ["algorithm.clip must be one of"]),
+    ],
+)
+def test_what_is_wrong_is_said_with_where(check: Any, changes: list[str], messages: list[str]) -> None:
+    code, out, err = check("file.toml", *(option for change in changes for option in ("--set", change)))
+    assert (code, out) == (2, "")
+    assert "file.toml --set" in err
+    assert "Traceback" not in err
+    for message in messages:
+        assert message in err
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_starter_passes(preset: str, check: Any, tmp_path: Path) -> None:
+    (tmp_path / "new.toml").write_text(starter(preset=preset)[0], encoding="utf8")
+    code, out, err = check("new.toml", "--no-calibration")
+    assert (code, err) == (0, "")
+    assert preset in out
