@@ -10,6 +10,12 @@ demo: install
 	rm -rf runs/demo
 	$(BIN)/fedward run examples/fedavg_digits.toml --out runs/demo/fedavg
 	$(BIN)/fedward run examples/user_dp_digits.toml --out runs/demo/user_dp
+	$(BIN)/fedward run examples/backdoor_digits.toml --out runs/demo/backdoor
+	$(BIN)/fedward run examples/backdoor_digits.toml --out runs/demo/backdoor_clipped \
+	  --set algorithm.preset=norm_bounding --set algorithm.clip_bound=1.0
+	$(BIN)/fedward certify examples/certified_digits.toml -m 100 --score vote --out runs/demo/certified
+	$(BIN)/fedward report runs/demo/fedavg runs/demo/user_dp runs/demo/backdoor runs/demo/backdoor_clipped \
+	  runs/demo/certified --out runs/demo/report.html
 
 test: lint
 	$(BIN)/python -m pytest -n 2 --doctest-modules src tests
