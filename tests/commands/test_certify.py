@@ -200,7 +200,7 @@ def test_the_cost_of_an_attack_is_measured_beside_its_bounds(
         (EXPERIMENT, ("--attackers", "1"), "belong together"),
         (EXPERIMENT + ATTACK, (), "belong together"),
         (EXPERIMENT + ATTACK, ("--attackers", "1.5"), "whole numbers"),
-        (EXPERIMENT + ATTACK, ("--attackers", "x"), "KEY=VALUE"),
+        (EXPERIMENT + ATTACK, ("--attackers", "x"), "whole numbers"),
         (EXPERIMENT + ATTACK.replace("cost_bound = 4.0\n", ""), ("--attackers", "1"), "cost_bound"),
         (EXPERIMENT.replace("noise_multiplier = 1.0\n", "noise_multiplier = 0.0\n"), (), "noise"),
         (EXPERIMENT.replace('"poisson", rate = 0.8', '"fixed_size", size = 5'), (), "added or removed"),

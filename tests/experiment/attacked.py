@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -95,5 +96,8 @@ def printed(setup: Setup, path: Path) -> str:
 def left(path: Path) -> dict[str, Any]:
     """All that must not depend on how often a run was interrupted."""
     state = checkpoint.from_bytes((path / "checkpoint.pt").read_bytes(), "checkpoint")
-    names = ("ledger.json", "rounds.jsonl", "telemetry.jsonl", "result.json", "run.json")
-    return {name: (path / name).read_text() for name in names} | {"parameters": state.parameters.tolist()}
+    names = ("ledger.json", "rounds.jsonl", "telemetry.jsonl", "result.json")
+    manifest = json.loads((path / "run.json").read_text())
+    del manifest["environment"]  # when it was begun
+    texts = {name: (path / name).read_text() for name in names}
+    return texts | {"run.json": manifest, "parameters": state.parameters.tolist()}
