@@ -28,7 +28,7 @@ def figure_3(found: Record, path: Path) -> None:
 
 def figure_8_noise(found: Record, path: Path) -> None:
     """Cost under 50 and 500 poisoned examples against the noise multiplier."""
-    _over_noise(found, path, (50, 500))
+    _over_noise(found, path, (50, 500), examples=True)
 
 
 def figure_5(found: Record, path: Path) -> None:
@@ -69,7 +69,7 @@ def _grid(found: Record, path: Path, what: str) -> None:
     canvas.savefig(path, dpi=110)
 
 
-def _over_noise(found: Record, path: Path, numbers: tuple[int, ...]) -> None:
+def _over_noise(found: Record, path: Path, numbers: tuple[int, ...], *, examples: bool = False) -> None:
     canvas = Figure(figsize=(10, 3.8 * len(numbers)), layout="constrained")
     for row, k in zip(canvas.subplots(len(numbers), 2, squeeze=False), numbers, strict=True):
         for panel, bound in zip(row, (0.5, 10), strict=True):
@@ -81,7 +81,8 @@ def _over_noise(found: Record, path: Path, numbers: tuple[int, ...]) -> None:
                 )
             for mode, (title, style) in MODES.items():
                 least = [_line(each, mode)["lower"][k] for each in chosen.values()]
-                panel.plot(list(chosen), least, style, color="black", label=f"least, {title}")
+                said = title.replace("taken over", "changed") if examples else title
+                panel.plot(list(chosen), least, style, color="black", label=f"least, {said}")
             clean = {noise: _measured(each, 0) for noise, each in chosen.items()}
             _points(panel, clean, "grey", "measured, no attacker")
             _finish(panel, "noise multiplier σ (ε falls to the right)", bound)
