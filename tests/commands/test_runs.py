@@ -52,6 +52,7 @@ def test_real_runs_are_listed_filtered_compared_and_exported(command, tmp_path: 
     assert "high" in out
     assert "low" in out
     assert "user_dp_fedavg" in out
+    assert "ε is about one run alone" in out
 
     _, out, _ = command("runs", "--where", "algorithm.noise_multiplier>5", "--json")
     (only,) = json.loads(out)["runs"]
@@ -60,6 +61,7 @@ def test_real_runs_are_listed_filtered_compared_and_exported(command, tmp_path: 
     result = json.loads((tmp_path / "runs/high/result.json").read_text())
     assert only["epsilon"] == result["guarantee"]["epsilon"]
     assert only["accuracy"] == result["accuracy"]
+    assert only["statement"] == result["statement"]
 
     _, out, _ = command("runs", "compare", "runs/low", "runs/high", "--json")
     differing = json.loads(out)["differences"]

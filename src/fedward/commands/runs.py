@@ -63,6 +63,8 @@ def list_runs(
         console.print(f"no run in {folder}" + (" is like that" if where else ""), highlight=False)
         return
     console.print(tables.listing(found, folder, tuple(show or ())))
+    if any("epsilon" in run.facts for run in found):
+        console.print(tables.ABOUT_EPSILON, highlight=False)
     for run in found:
         if run.note:
             console.print(f"{run.path} cannot be read: {run.note}", highlight=False, markup=False)

@@ -10,6 +10,10 @@ from rich.table import Table
 
 from fedward.experiment.catalogue.facts import Fact, RunFacts
 
+ABOUT_EPSILON = (
+    "ε is about one run alone, for the δ, unit, adjacency and noise that its own statement names "
+    "(fedward runs --json, fedward report); to release several, or the best of them, spends more"
+)
 # Two runs always differ in when they were begun.
 _CIRCUMSTANCES = "environment."
 

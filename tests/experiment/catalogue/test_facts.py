@@ -17,7 +17,7 @@ def test_a_run_has_its_experiments_keys_and_what_was_found(tmp_path: Path) -> No
     assert (run.facts["accuracy"], run.facts["epsilon"], run.facts["versions.fedward"]) == (0.9, 2.5, "1")
     assert [record["round"] for record in run.rounds] == [0, 1]
     assert "attack" not in run.facts
-    assert "statement" not in run.facts
+    assert run.facts["statement"] == "words"  # an ε never goes without what it is about
 
 
 def test_what_has_no_guarantee_has_no_epsilon(tmp_path: Path) -> None:

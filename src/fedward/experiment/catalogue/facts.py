@@ -18,7 +18,7 @@ State = Literal["finished", "unfinished", "damaged"]
 
 # What the facts are read from; a run whose files are as they were is not read again.
 FILES = ("run.json", "rounds.jsonl", "result.json", "certified.json", "sums.npz")
-# Of a result: what belongs into a table. The rest is text for people.
+# Of a result: what belongs into a table.
 _RESULTS = (
     "rounds",
     "stopped_by_budget",
@@ -119,6 +119,8 @@ def _found(result: dict[str, Any]) -> Iterator[tuple[str, Fact]]:
         yield from (
             (key, guarantee[key]) for key in ("epsilon", "delta") if isinstance(guarantee.get(key), float)
         )
+    if isinstance(result.get("statement"), str):
+        yield "statement", result["statement"]
     for key in _RESULTS:
         if isinstance(result.get(key), Fact):
             yield key, result[key]
