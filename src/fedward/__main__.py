@@ -1,6 +1,6 @@
 """``python -m fedward`` is the command ``fedward``."""
 
-from fedward.cli import main
+from fedward_command import main
 
 if __name__ == "__main__":
     main()

@@ -91,7 +91,7 @@ def main() -> None:
     except MemoryError:
         _fail("there is not enough memory for this data or model")
     except OSError as error:
-        _fail(f"{error.filename or 'file'}: {error.strerror or error}")
+        _fail(f"{error.filename or 'the output'}: {error.strerror or error}")
 
 
 def _stop(stopped: Stopped) -> NoReturn:

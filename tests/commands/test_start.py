@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import fedward_command
 from fedward import cli
 
 AT_AN_IMPORT = """
@@ -69,3 +72,80 @@ def test_the_handler_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+SITE = """
+import os, signal, sys
+
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+sys.meta_path.insert(0, Interrupt())
+"""
+
+
+def test_ctrl_c_during_start_up_of_the_module_is_one_line(tmp_path: Path) -> None:
+    """``python -m fedward`` imports the package, and torch, before any line of ``__main__`` runs."""
+    (tmp_path / "sitecustomize.py").write_text(SITE)
+    paths = [str(tmp_path), *(path for path in sys.path if path)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    ended = subprocess.run(
+        [sys.executable, "-m", "fedward", "--version"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        cwd=tmp_path,
+    )
+    assert ended.returncode == 130
+    assert ended.stderr == "stopped by SIGINT; the same command goes on where it was left\n"
+
+
+def test_what_an_encoding_does_not_have_is_printed_in_other_words() -> None:
+    ended = subprocess.run(
+        [
+            *(
+                sys.executable,
+                "-m",
+                "fedward",
+                "epsilon",
+                "--noise-multiplier",
+                "3",
+                "--sampling-rate",
+                "0.1",
+            ),
+            *("--steps", "3", "--delta", "0.0029", "--accountant", "moments"),
+        ],
+        capture_output=True,
+        check=False,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )
+    assert ended.stderr == b""
+    assert ended.stdout.startswith(b"(epsilon = 0.2808, delta = 0.0029) user level")
+    assert ended.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text", "printed"),
+    [
+        ("ascii", "ε ≤ 3, café → ψ²: 10 × 2", b"epsilon <= 3, cafe -> psi2: 10 x 2"),
+        ("ascii", "数 \udcff", b"? ?"),
+        ("latin-1", "café ε", b"caf\xe9 epsilon"),
+        ("utf8", "ε 数 \udcff", "ε 数 ?".encode()),
+    ],
+)
+def test_both_streams_print_something_like_it(
+    encoding: str, text: str, printed: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("stdout", "stderr"):
+        written = io.BytesIO()
+        stream = io.TextIOWrapper(written, encoding=encoding, errors="strict", write_through=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, name, stream)
+            fedward_command.print_what_can_be_printed()
+            stream.write(text)
+        assert written.getvalue() == printed

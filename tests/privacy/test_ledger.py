@@ -71,6 +71,15 @@ def test_spending_never_falls(life: list[tuple[DpEvent, int]]) -> None:
 
 
 @given(LIVES)
+def test_a_ledger_after_fewer_rounds_is_that_of_a_shorter_training(life: list[tuple[DpEvent, int]]) -> None:
+    for start in (SEEDED, SYSTEM):
+        ledger = lived(start, life)
+        for rounds in range(len(life) + 1):
+            assert ledger.after(rounds) == lived(start, life[:rounds])
+        assert ledger.reserve(len(life), EVENTS[0]).after(len(life)) == ledger
+
+
+@given(LIVES)
 def test_merging_does_not_change_epsilon(life: list[tuple[DpEvent, int]]) -> None:
     ledger = lived(SEEDED, life)
     apart = [(event, 1) for event, _ in life]

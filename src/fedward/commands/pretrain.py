@@ -17,6 +17,7 @@ from fedward.commands.run import Data, EngineOption, Set
 from fedward.core.parameters import ParameterSpec
 from fedward.experiment import pretraining_file, weights_file
 from fedward.experiment.backend import engine_in_words
+from fedward.experiment.files import require_writable
 from fedward.experiment.pretraining import Pretraining, prepare, pretrain
 
 File = Annotated[Path, typer.Argument(help="The pre-training file (TOML).")]
@@ -37,6 +38,7 @@ def pretrain_command(
     engine_chosen = chosen(engine)
     wanted = prepare(pretraining_file.read(file, changes or []), data)
     path = out or Path("weights") / f"{file.stem}.pt"
+    require_writable(path)
     console = Console(stderr=as_json)
     for line in (
         _heading(wanted),

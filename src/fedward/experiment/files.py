@@ -1,36 +1,108 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and one clear line where they cannot be written."""
 
 from __future__ import annotations
 
+import errno
 import os
-import tempfile
+import re
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from fedward.core.validate import InvalidValue
 from fedward.experiment.interrupts import held
 
-_WRITTEN = (
-    *("checkpoint", "ledger", "users", "result", "run", "model"),
-    *("block", "labels", "scores", "sums"),
+# What `write_atomically` of this and of older versions may leave behind when it is killed.
+_LEFTOVER = re.compile(r"\..+\.[0-9a-f]{16}\.part")
+_OLD_LEFTOVER = re.compile(
+    r"\.(checkpoint|ledger|users|result|run|model|block|labels|scores|sums)\b.*\.[a-z0-9_]{6,8}"
 )
+
+_FREE = "free some space, then give the same command again"
+_ELSEWHERE = "choose another place, or make this one writable, then give the command again"
+_REMEDIES = {
+    errno.ENOSPC: _FREE,
+    errno.EDQUOT: _FREE,
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f), then give the same command again",
+    errno.EROFS: _ELSEWHERE,
+    errno.EACCES: _ELSEWHERE,
+    errno.EPERM: _ELSEWHERE,
+}
+
+
+class CannotWrite(InvalidValue):
+    """The system refused to write a file. What was written before is whole, and can be gone on with."""
+
+
+@contextmanager
+def writing(what: str | Path) -> Iterator[None]:
+    """Turns what the system says into one line: what could not be written, why, and what to do.
+
+    >>> with writing("runs/first/ledger.json"):
+    ...     raise OSError(errno.ENOSPC, "No space left on device")
+    Traceback (most recent call last):
+    fedward.experiment.files.CannotWrite: runs/first/ledger.json cannot be written: No space left on device; \
+free some space, then give the same command again
+    """
+    try:
+        yield
+    except OSError as error:
+        remedy = _REMEDIES.get(error.errno or 0)
+        reason = f"{error.strerror or error}{f'; {remedy}' if remedy else ''}"
+        raise CannotWrite(f"{what} cannot be written: {reason}") from error
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Replaces a file in one step that a kill or a power cut cannot split.
+    """Replaces a file in one step that a kill, a power cut or a full disk cannot split.
 
-    The content is on disk before it gets the file's name, and the name is on disk before this returns.
+    The content is on disk before it gets the file's name, and the name is on disk before this returns. Who
+    may read a new file is up to the umask; one that is there keeps its mode. A link stays one, and what is
+    no file, such as ``/dev/stdout``, is written to as it is.
     """
-    with held():
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with held(), writing(path):
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with path.open("wb") as opened:
+                opened.write(content)
+            return
+        place = path.resolve() if path.is_symlink() else path
+        temporary = place.parent / f".{place.name}.{secrets.token_hex(8)}.part"
         try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            try:
+                _keep_mode(place, descriptor)
+                write_whole(descriptor, content)
+            finally:
+                os.close(descriptor)
+            os.replace(temporary, place)
         except BaseException:
-            Path(temporary).unlink(missing_ok=True)
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
             raise
-        sync_directory(path.parent)
+        sync_directory(place.parent)
+
+
+def write_whole(descriptor: int, content: bytes) -> None:
+    """Writes all of it, and returns when it is on disk."""
+    left = memoryview(content)
+    while left:
+        left = left[os.write(descriptor, left) :]
+    os.fsync(descriptor)
+
+
+def require_writable(path: Path) -> None:
+    """Makes the directory of a file, and says now what would be said when hours of work are to be stored."""
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        attempt = path.parent / f".{path.name}.{secrets.token_hex(8)}.part"
+        os.close(os.open(attempt, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        attempt.unlink()
+
+
+def _keep_mode(place: Path, descriptor: int) -> None:
+    with suppress(OSError):  # there is no such file yet, or a file system that has no modes
+        os.fchmod(descriptor, stat.S_IMODE(place.stat().st_mode))
 
 
 def sync_directory(directory: Path) -> None:
@@ -42,8 +114,14 @@ def sync_directory(directory: Path) -> None:
         os.close(descriptor)
 
 
+def remove(path: Path) -> None:
+    """Removes a file that is not needed any more, if it is there."""
+    with writing(path):
+        path.unlink(missing_ok=True)
+
+
 def remove_leftovers(directory: Path) -> None:
     """Removes what a kill in the middle of ``write_atomically`` left behind."""
-    for leftover in directory.glob(".*.*"):
-        if leftover.is_file() and leftover.name.startswith(tuple(f".{name}" for name in _WRITTEN)):
-            leftover.unlink()
+    for file in directory.glob(".*.*"):
+        if (_LEFTOVER.fullmatch(file.name) or _OLD_LEFTOVER.fullmatch(file.name)) and file.is_file():
+            remove(file)

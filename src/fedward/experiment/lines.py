@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fedward.core.validate import InvalidValue
+from fedward.experiment.files import write_whole, writing
 from fedward.experiment.interrupts import held
 
 
@@ -24,10 +25,13 @@ def _record(path: Path, line: str | bytes) -> dict[str, Any]:
 
 def append(path: Path, record: dict[str, Any]) -> None:
     """Adds a record."""
-    with held(), path.open("a", encoding="utf8") as file:
-        file.write(json.dumps(plain(record), allow_nan=False) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
+    line = json.dumps(plain(record), allow_nan=False) + "\n"
+    with held(), writing(path):
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            write_whole(descriptor, line.encode())
+        finally:
+            os.close(descriptor)
 
 
 def plain(value: Any) -> Any:
@@ -59,7 +63,7 @@ def cut(path: Path, rounds: int) -> None:
     if not path.exists():
         return
     kept = 0
-    with path.open("rb+") as file:
+    with writing(path), path.open("rb+") as file:
         for line in file:
             if not line.endswith(b"\n") or _record(path, line)["round"] >= rounds:
                 break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,3 +47,12 @@ def json_object(file: Path) -> dict[str, Any] | None:
     if not isinstance(content, dict):
         raise InvalidValue(f"{file} must hold one JSON object")
     return content
+
+
+def frame(rows: list[dict[str, Any]]) -> Any:
+    """The rows as a table of pandas, which is not needed for anything else."""
+    try:
+        pandas = importlib.import_module("pandas")
+    except ImportError:
+        raise InvalidValue("to_pandas needs pandas, which is not installed: pip install pandas") from None
+    return pandas.json_normalize(rows)

@@ -28,7 +28,8 @@ from fedward.core.types import RoundLog, ServerState
 from fedward.core.validate import InvalidValue
 from fedward.experiment import checkpoint, lines
 from fedward.experiment.environment import environment
-from fedward.experiment.files import remove_leftovers, write_atomically
+from fedward.experiment.files import remove_leftovers, write_atomically, writing
+from fedward.experiment.result_file import REMEDY, checked_metrics, checked_result
 from fedward.experiment.same_run import check_same_run
 from fedward.privacy import Guarantee, Ledger, ledger_file, user_ledgers_file
 from fedward.privacy.user_ledgers import UserLedgers
@@ -144,7 +145,9 @@ class RunDirectory:
         lines.append(self.path / "rounds.jsonl", record)
 
     def metrics(self) -> list[dict[str, Any]]:
-        return lines.read(self.path / "rounds.jsonl")
+        """What was measured, one record for each measured round."""
+        file = self.path / "rounds.jsonl"
+        return checked_metrics(lines.read(file), file)
 
     def finish(
         self,
@@ -189,33 +192,37 @@ class RunDirectory:
 
     def result(self) -> dict[str, Any] | None:
         """The summary, if the run is finished."""
-        return self._read_json("result.json") if (self.path / "result.json").exists() else None
+        file = self.path / "result.json"
+        if not file.exists():
+            return None
+        return checked_result(self._read_json("result.json", REMEDY), self.manifest(), file)
 
     def _write(self, name: str, text: str) -> None:
         write_atomically(self.path / name, text.encode())
 
-    def _read_json(self, name: str) -> dict[str, Any]:
+    def _read_json(self, name: str, remedy: str = "put back a copy of it") -> dict[str, Any]:
+        file = self.path / name
         try:
-            content = json.loads((self.path / name).read_text(encoding="utf8"))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise InvalidValue(f"{self.path / name} is damaged and cannot be read: {error}") from error
+            content = json.loads(file.read_text(encoding="utf8"))
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise InvalidValue(f"{file} is damaged and cannot be read, {error}: {remedy}") from error
         if not isinstance(content, dict):
-            raise InvalidValue(f"{self.path / name} must hold one JSON object")
+            raise InvalidValue(f"{file} is damaged, it must hold one JSON object: {remedy}")
         return content
 
 
 @contextmanager
 def open_run(path: Path) -> Iterator[RunDirectory]:
     """Opens or makes a run directory and keeps other processes out of it."""
-    try:
+    lock = FileLock(path / ".lock", timeout=0)
+    with writing(f"run directory {path}"):
         path.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path / ".lock", timeout=0)
-        lock.acquire()
-    except Timeout:
-        raise InvalidValue(f"{path} is in use by another process") from None
-    except OSError as error:
-        raise InvalidValue(f"run directory {path} cannot be written: {error.strerror or error}") from error
+        try:
+            lock.acquire()
+        except Timeout:
+            raise InvalidValue(f"{path} is in use by another process") from None
     try:
+        remove_leftovers(path)
         yield RunDirectory(path)
     finally:
         lock.release()

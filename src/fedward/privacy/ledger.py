@@ -149,6 +149,22 @@ class Ledger:
             )
         return self._with(Entry(event=event, first_round=self.rounds, count=rounds))
 
+    def after(self, rounds: int) -> Ledger:
+        """The ledger as it was when that many rounds were released, with what was charged in vain till then.
+
+        >>> from dp_accounting import GaussianDpEvent
+        >>> ledger = Ledger(unit="user", adjacency="add/remove", sampling="everyone", noise_source="seeded")
+        >>> ledger.charged(GaussianDpEvent(2.0), 5).after(2) == ledger.charged(GaussianDpEvent(2.0), 2)
+        True
+        """
+        whole("rounds", rounds, at_least=0)
+        entries = tuple(
+            replace(entry, count=min(entry.count, rounds - entry.first_round)) if entry.released else entry
+            for entry in self.entries
+            if entry.first_round < rounds
+        )
+        return replace(self, entries=entries, reserved=None)
+
     def guarantee(self, delta: float, accountant: str) -> Guarantee:
         """What the spending amounts to. Refuses an accountant that has no proof for it."""
         parts = mechanisms(self.spending)

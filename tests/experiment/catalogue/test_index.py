@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from experiment.catalogue.run_directories import make_run
 from fedward.core.validate import InvalidValue
 from fedward.experiment.catalogue.conditions import condition
 from fedward.experiment.catalogue.facts import RunFacts, read
-from fedward.experiment.catalogue.index import NAME, open_index
+from fedward.experiment.catalogue.index import NAME, Index, open_index
 
 
 @pytest.fixture
@@ -79,6 +80,43 @@ def test_runs_that_did_not_change_are_not_read_again(runs: Path, monkeypatch: py
 def test_a_damaged_index_is_made_again(runs: Path, content: bytes) -> None:
     (runs / NAME).write_bytes(content)
     assert len(found(runs)) == 3
+
+
+def test_an_index_with_a_damaged_page_is_made_again(runs: Path) -> None:
+    for number in range(40):
+        make_run(runs / f"more-{number}")
+    found(runs)
+    good = (runs / NAME).read_bytes()
+    assert len(good) > 5 * 4096
+    for page in range(1, len(good) // 4096):
+        bad = bytearray(good)
+        bad[page * 4096 : page * 4096 + 200] = b"\xff" * 200
+        (runs / NAME).write_bytes(bad)
+        assert len(found(runs)) == 43
+        assert len(found(runs)) == 43
+
+
+@pytest.mark.parametrize("message", ["database or disk is full", "disk I/O error"])
+def test_runs_are_listed_from_memory_where_their_index_cannot_be_written(
+    runs: Path, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found(runs)
+    make_run(runs / "d")
+    (runs / "c" / "rounds.jsonl").write_text('{"round": 0, "accuracy": 0.99}\n')
+    real = Index._store
+    refused = []
+
+    def store(self: Index, *arguments: Any) -> None:
+        if not refused:
+            refused.append(message)
+            raise sqlite3.OperationalError(message)
+        real(self, *arguments)
+
+    monkeypatch.setattr(Index, "_store", store)
+    before = (runs / NAME).read_bytes()
+    assert found(runs, sort="accuracy", descending=True) == ["c", "a", "b", "d"]
+    assert refused == [message]
+    assert (runs / NAME).read_bytes() == before  # it is not damaged, and not thrown away
 
 
 def test_an_index_of_another_version_is_made_again(runs: Path) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from fedward.core.validate import InvalidValue
 from fedward.experiment.catalogue.facts import Fact, RunFacts, flat
-from fedward.experiment.files import write_atomically
+from fedward.experiment.files import write_atomically, writing
 
 Row = dict[str, Any]
 
@@ -53,13 +56,32 @@ def to_tensorboard(runs: Sequence[RunFacts], out: Path, *, rounds: bool = False)
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise InvalidValue("TensorBoard is not installed: pip install 'fedward[tensorboard]'") from None
-    for run, name in zip(runs, _names(runs), strict=True):
-        with SummaryWriter(str(out / name)) as writer:
-            facts = "\n".join(f"| {key} | {value} |" for key, value in run.facts.items())
-            writer.add_text("experiment", f"| key | value |\n| --- | --- |\n{facts}", 0)
-            for record in run.rounds:
-                for key, value in _numbers(record).items():
-                    writer.add_scalar(key.replace(".", "/"), value, record["round"])
+    with writing(out), _silent_threads():
+        out.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".", dir=out) as temporary:
+            for run, name in zip(runs, _names(runs), strict=True):
+                with SummaryWriter(f"{temporary}/{name}") as writer:
+                    facts = "\n".join(f"| {key} | {value} |" for key, value in run.facts.items())
+                    writer.add_text("experiment", f"| key | value |\n| --- | --- |\n{facts}", 0)
+                    for record in run.rounds:
+                        for key, value in _numbers(record).items():
+                            writer.add_scalar(key.replace(".", "/"), value, record["round"])
+            # All of them or, on a disk that is full, none.
+            for file in Path(temporary).rglob("events.*"):
+                place = out / file.relative_to(temporary)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                file.replace(place)
+
+
+@contextmanager
+def _silent_threads() -> Iterator[None]:
+    """TensorBoard writes in a thread, and says what was wrong there once more to whoever closes the file."""
+    before = threading.excepthook
+    threading.excepthook = lambda told: None if isinstance(told.exc_value, OSError) else before(told)
+    try:
+        yield
+    finally:
+        threading.excepthook = before
 
 
 def to_mlflow(runs: Sequence[RunFacts], out: Path, *, rounds: bool = False) -> None:

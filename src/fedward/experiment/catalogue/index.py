@@ -20,7 +20,7 @@ from fedward.experiment.catalogue.facts import Fact, RunFacts, read, stamp
 
 NAME = ".fedward-runs.sqlite"
 # Another number whenever what is stored changes: an index of an older fedward is made again.
-_VERSION = 1
+_VERSION = 2
 _TABLES = """
 CREATE TABLE runs (path TEXT PRIMARY KEY, stamp TEXT, kind TEXT, state TEXT, note TEXT, rounds TEXT);
 CREATE TABLE facts (path TEXT, key TEXT, kind TEXT, number REAL, word TEXT, PRIMARY KEY (path, key));
@@ -132,38 +132,54 @@ def open_index(root: Path) -> Iterator[Index]:
     """The up-to-date index of the runs below a directory."""
     if not root.is_dir():
         raise InvalidValue(f"{root} is no directory: it should hold runs")
-    file = root / NAME
-    database = _opened(file)
+    database = _up_to_date(root) or _in_memory(root)
     try:
-        index = Index(root, database)
-        try:
-            index.refresh()
-        except sqlite3.OperationalError:  # a disk that is full or cannot be written
-            database.close()
-            database = _made(sqlite3.connect(":memory:"))
-            index = Index(root, database)
-            index.refresh()
-        yield index
+        yield Index(root, database)
     finally:
         database.close()
 
 
-def _opened(file: Path) -> sqlite3.Connection:
-    for attempt in (file, file, ":memory:"):
+def _up_to_date(root: Path) -> sqlite3.Connection | None:
+    """The index on disk, made if it is not there or damaged; None where it cannot be used or written."""
+    file = root / NAME
+    for _ in range(2):
         try:
-            database = sqlite3.connect(attempt, timeout=30)
-        except sqlite3.OperationalError:
-            continue
-        try:
-            return _made(database)
-        except sqlite3.DatabaseError as error:
-            database.close()
-            if not isinstance(error, sqlite3.OperationalError):
-                file.unlink(missing_ok=True)  # damaged, or no database at all
-    raise InvalidValue(f"{file} can be neither used nor made again")
+            with _closed_on_error(sqlite3.connect(file, timeout=30)) as database:
+                _made(database)
+                Index(root, database).refresh()
+                return database
+        except sqlite3.OperationalError:  # a disk that is full, or that cannot be written
+            return None
+        except sqlite3.DatabaseError:  # damaged, or no database at all
+            try:
+                file.unlink(missing_ok=True)
+            except OSError:
+                return None
+    return None
 
 
-def _made(database: sqlite3.Connection) -> sqlite3.Connection:
+def _in_memory(root: Path) -> sqlite3.Connection:
+    with _closed_on_error(sqlite3.connect(":memory:")) as database:
+        _made(database)
+        Index(root, database).refresh()
+        return database
+
+
+@contextmanager
+def _closed_on_error(database: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    try:
+        yield database
+    except BaseException:
+        database.close()
+        raise
+
+
+def _made(database: sqlite3.Connection) -> None:
+    """Makes the tables, if they are not there; raises ``sqlite3.DatabaseError`` if the file is damaged."""
+    # Short as the file is: what a damaged page holds is found now, not in the middle of an answer.
+    (found,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    if found != "ok":
+        raise sqlite3.DatabaseError(found)
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if version != _VERSION:
         with database:
@@ -172,4 +188,3 @@ def _made(database: sqlite3.Connection) -> sqlite3.Connection:
             for statement in _TABLES.strip().split(";\n"):
                 database.execute(statement)
             database.execute(f"PRAGMA user_version = {_VERSION}")
-    return database
