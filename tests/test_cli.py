@@ -3,11 +3,10 @@ from __future__ import annotations
 import json
 import math
 import os
-import random
-import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ import pytest
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 from dp_accounting.pld import PLDAccountant
 
-from fedward.cli import main
-from fedward.experiment import checkpoint
+from command_line import answer
 
 EXPERIMENT = """
 seed = 1
@@ -38,27 +36,11 @@ accountant = "rdp"
 """
 
 
-class Answer:
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
 @pytest.fixture
 def fedward(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
     """Runs the command in this process, in a directory of its own."""
     monkeypatch.chdir(tmp_path)
-
-    def command(*arguments: object) -> Answer:
-        monkeypatch.setattr(sys, "argv", ["fedward", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit:
-            main()
-        captured = capsys.readouterr()
-        return Answer(int(exit.value.code or 0), captured.out, captured.err)
-
-    return command
+    return partial(answer, monkeypatch=monkeypatch, capsys=capsys)
 
 
 def epsilon_options(
@@ -242,31 +224,6 @@ def start(file: Path, out: Path, stderr: int = subprocess.DEVNULL) -> subprocess
     command = [sys.executable, "-m", "fedward", "run", str(file), "--out", str(out)]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr, env=environment)
-
-
-def test_a_run_killed_at_random_moments_and_resumed_ends_bit_identical(tmp_path: Path) -> None:
-    file = tmp_path / "experiment.toml"
-    file.write_text(EXPERIMENT.format(rounds=60))
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    assert start(file, whole).wait() == 0
-
-    moments = random.Random(0)
-    kills = 0
-    for target in (1, 10, 25, 40):
-        process = start(file, killed)
-        lines = killed / "rounds.jsonl"
-        while process.poll() is None and (not lines.exists() or lines.read_bytes().count(b"\n") < target):
-            time.sleep(0.002)
-        time.sleep(moments.uniform(0, 0.03))
-        process.send_signal(signal.SIGKILL)
-        kills += process.wait() == -signal.SIGKILL
-    assert kills >= 2
-    assert start(file, killed).wait() == 0
-
-    states = [checkpoint.from_bytes((path / "checkpoint.pt").read_bytes(), "") for path in (whole, killed)]
-    assert states[0].parameters.equal(states[1].parameters)
-    for name in ("ledger.json", "rounds.jsonl", "telemetry.jsonl", "result.json"):
-        assert (whole / name).read_bytes() == (killed / name).read_bytes(), name
 
 
 def test_a_second_process_is_told_that_the_directory_is_in_use(tmp_path: Path) -> None:

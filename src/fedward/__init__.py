@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+
+if sys.argv[:1] == ["-m"] and "fedward" in sys.orig_argv:
+    # `python -m fedward`: Ctrl-C has its short answer before anything large is imported.
+    from fedward_command import answer_ctrl_c
+
+    answer_ctrl_c()
+
 from fedward import attacks, datasets, models, presets
-from fedward.api import train
+from fedward.api import certify, load, train
 from fedward.backends import InProcess, Threads, Workers, measure
 from fedward.core.algorithm import Algorithm
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
-from fedward.experiment.run_record import load
+from fedward.experiment.inference_record import InferenceRecord
+from fedward.experiment.run_record import ReplicasRecord, RunRecord
+from fedward.experiment.sweep_record import SweepRecord
 from fedward.local import DPSGD, SGD, FullGradient
 from fedward.privacy import Budget, Guarantee, Ledger
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
@@ -27,16 +37,21 @@ __all__ = [
     "FullGradient",
     "Guarantee",
     "InProcess",
+    "InferenceRecord",
     "Ledger",
     "PoissonSampler",
     "Ragged",
+    "ReplicasRecord",
+    "RunRecord",
     "ServerAdam",
     "ServerMomentum",
     "ServerStep",
+    "SweepRecord",
     "Threads",
     "Workers",
     "__version__",
     "attacks",
+    "certify",
     "datasets",
     "load",
     "measure",

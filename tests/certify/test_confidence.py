@@ -17,6 +17,7 @@ from fedward.certify.confidence import (
     empirical_bernstein,
     hoeffding,
 )
+from fedward.certify.confidence import top_class as top_class_module
 from fedward.certify.replicas import Replicas
 from fedward.core.validate import InvalidType, InvalidValue
 
@@ -227,7 +228,7 @@ def test_blocks_of_examples_give_the_same_bounds(monkeypatch: pytest.MonkeyPatch
     replicas = replicas_of(np.random.default_rng(0).dirichlet([5, 2, 1], (30, 11)))
     rule = Confidence(looks=(30,))
     whole = rule.bounds(replicas)
-    monkeypatch.setattr("fedward.certify.confidence.top_class._BLOCK", 30 * 3 * 4)
+    monkeypatch.setattr(top_class_module, "_BLOCK", 30 * 3 * 4)
     for a, b in zip(whole, rule.bounds(replicas), strict=True):
         np.testing.assert_array_equal(a, b)
 

@@ -2,15 +2,14 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from command_line import exit_code as fedward
 from fedward.certify.tally import Tally, read_scores
-from fedward.cli import main
 from fedward.experiment import config
 from fedward.experiment.replica_store import ReplicaDirectory
 from fedward.experiment.setup import prepare
@@ -46,15 +45,6 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "experiment.toml"
     path.write_text(EXPERIMENT)
     return path
-
-
-def fedward(*arguments: object, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(sys, "argv", ["fedward", *map(str, arguments)])
-    try:
-        main()
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
 
 
 def test_a_certificate_is_written_that_can_be_checked_from_its_files_alone(

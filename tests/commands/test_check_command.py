@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import json
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fedward.cli import main
+from command_line import answer
 from fedward.experiment.starter import starter
 from fedward.presets import PRESETS
 
@@ -34,17 +34,8 @@ delta = 1e-3
 @pytest.fixture
 def check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "400")
     (tmp_path / "file.toml").write_text(FILE, encoding="utf8")
-
-    def command(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["fedward", "check", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        captured = capsys.readouterr()
-        return int(end.value.code or 0), captured.out, captured.err
-
-    return command
+    return partial(answer, "check", monkeypatch=monkeypatch, capsys=capsys)
 
 
 def test_a_file_is_checked_and_nothing_is_written(check: Any, tmp_path: Path) -> None:

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fedward.cli import main
+from command_line import exit_code as fedward
 
 EXPERIMENT = """
 seed = 1
@@ -44,16 +43,6 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "experiment.toml"
     path.write_text(EXPERIMENT)
     return path
-
-
-def fedward(*arguments: object, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(sys, "argv", ["fedward", *map(str, arguments)])
-    monkeypatch.setenv("COLUMNS", "200")
-    try:
-        main()
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
 
 
 def test_membership_is_attacked_from_an_experiment_file(

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from command_line import answer
 from fedward.attacks.attack import KNOWLEDGE
-from fedward.cli import main
 from fedward.core.validate import InvalidValue
 from fedward.datasets.partition import SPLITS
 from fedward.experiment import attack_section, config, model_section, sections
@@ -18,12 +17,8 @@ from fedward.privacy.group import THREATS
 
 
 def printed(*arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
-    monkeypatch.setattr(sys, "argv", ["fedward", *arguments])
-    with pytest.raises(SystemExit) as end:
-        main()
-    captured = capsys.readouterr()
-    assert "Traceback" not in captured.err
-    return captured.out if not end.value.code else captured.err
+    found = answer(*arguments, monkeypatch=monkeypatch, capsys=capsys)
+    return found.err if found.code else found.out
 
 
 def slots() -> Iterator[OneOf]:

@@ -1,27 +1,19 @@
 from __future__ import annotations
 
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fedward.cli import main
+from command_line import answer
 from fedward.experiment.config import read
 
 
 @pytest.fixture
 def new(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
     monkeypatch.chdir(tmp_path)
-
-    def command(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["fedward", "new", *arguments])
-        with pytest.raises(SystemExit) as end:
-            main()
-        captured = capsys.readouterr()
-        return int(end.value.code or 0), captured.out, captured.err
-
-    return command
+    return partial(answer, "new", monkeypatch=monkeypatch, capsys=capsys)
 
 
 def test_a_file_is_written_and_never_overwritten(new: Any, tmp_path: Path) -> None:

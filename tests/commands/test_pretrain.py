@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from fedward.cli import main
+from command_line import answer as fedward
 from fedward.experiment import weights_file
 
 FILE = """
@@ -50,16 +49,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "digits.toml").write_text(FILE)
     (tmp_path / "experiment.toml").write_text(EXPERIMENT)
     return tmp_path
-
-
-def fedward(
-    *arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> tuple[int, str, str]:
-    monkeypatch.setattr(sys, "argv", ["fedward", *arguments])
-    with pytest.raises(SystemExit) as end:
-        main()
-    captured = capsys.readouterr()
-    return int(end.value.code or 0), captured.out, captured.err
 
 
 def test_it_writes_weights_that_an_experiment_starts_from(

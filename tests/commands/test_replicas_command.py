@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedward.cli import main
+from command_line import exit_code as fedward
 from fedward.experiment.replica_results import load_replicas
 
 EXPERIMENT = """
@@ -39,15 +39,6 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "experiment.toml"
     path.write_text(EXPERIMENT.format(rounds=2))
     return path
-
-
-def fedward(*arguments: object, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(sys, "argv", ["fedward", *map(str, arguments)])
-    try:
-        main()
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
 
 
 def test_variants_are_trained_together_and_told_apart(

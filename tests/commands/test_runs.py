@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import json
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from fedward.cli import main
+from command_line import answer
 
 EXPERIMENT = """
 seed = 1
@@ -29,14 +29,7 @@ local = { name = "sgd", learning_rate = 0.1, batch_size = 8, epochs = 1 }
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):  # type: ignore[no-untyped-def]
     monkeypatch.chdir(tmp_path)
 
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["fedward", *arguments])
-        with pytest.raises(SystemExit) as end:
-            main()
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        return int(end.value.code or 0), captured.out, captured.err
-
+    run = partial(answer, monkeypatch=monkeypatch, capsys=capsys)
     (tmp_path / "low.toml").write_text(EXPERIMENT)
     (tmp_path / "high.toml").write_text(
         EXPERIMENT.replace("noise_multiplier = 2.0", "noise_multiplier = 8.0")

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import json
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fedward.cli import main
+from command_line import answer
 
 FILE = """
 seed = 1
@@ -32,15 +32,7 @@ accountant = "rdp"
 def fedward(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file.toml").write_text(FILE, encoding="utf8")
-
-    def command(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["fedward", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        captured = capsys.readouterr()
-        return int(end.value.code or 0), captured.out, captured.err
-
-    return command
+    return partial(answer, monkeypatch=monkeypatch, capsys=capsys)
 
 
 def test_a_run_stores_the_values_that_were_set_and_refuses_others(fedward: Any, tmp_path: Path) -> None:

@@ -1,22 +1,18 @@
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
+from command_line import answer
 from fedward.backends.native import available
-from fedward.cli import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def shown(*arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
-    monkeypatch.setattr(sys, "argv", ["fedward", "show", *arguments])
-    with pytest.raises(SystemExit) as end:
-        main()
-    captured = capsys.readouterr()
-    return captured.out if not end.value.code else captured.err
+    found = answer("show", *arguments, monkeypatch=monkeypatch, capsys=capsys)
+    return found.err if found.code else found.out
 
 
 def test_a_part_is_shown_with_its_documentation_its_place_and_its_keys(

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fedward.cli import main
+from command_line import answer
 
 FILE = """
 seed = 1
@@ -40,18 +40,8 @@ attack = [false, { who = { name = "random", count = 5 }, label = "five" }]
 @pytest.fixture
 def fedward(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "file.toml").write_text(FILE, encoding="utf8")
-
-    def command(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["fedward", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        return int(end.value.code or 0), captured.out, captured.err
-
-    return command
+    return partial(answer, monkeypatch=monkeypatch, capsys=capsys)
 
 
 def test_a_sweep_leaves_runs_one_table_and_one_picture(fedward: Any, tmp_path: Path) -> None:

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 import json
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from command_line import answer
 from experiment.attacked import TOML, left
-from fedward.cli import main
 from fedward.experiment import lines
 
 
@@ -16,15 +16,7 @@ from fedward.experiment import lines
 def fedward(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
     """Runs the command in this process, in a directory of its own."""
     monkeypatch.chdir(tmp_path)
-
-    def command(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["fedward", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit:
-            main()
-        captured = capsys.readouterr()
-        return int(exit.value.code or 0), captured.out, captured.err
-
-    return command
+    return partial(answer, monkeypatch=monkeypatch, capsys=capsys)
 
 
 def test_the_command_runs_an_experiment_under_attack(fedward: Any, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fedward.api import certify
 from fedward.core.validate import InvalidValue
 from fedward.experiment import config
 from fedward.experiment.replica_run import ReplicaRun, prepare_variants, run_replicas
@@ -16,6 +17,7 @@ from fedward.experiment.replica_store import ReplicaDirectory
 from fedward.experiment.run_record import ReplicasRecord, RunRecord, load
 from fedward.experiment.runner import prepare, run
 from fedward.experiment.store import open_run
+from tiny_experiment import CONTENT
 
 EXPERIMENT = """
 seed = 1
@@ -127,14 +129,6 @@ def test_a_damaged_file_is_one_line(copy: Path, name: str, content: bytes) -> No
     assert str(copy) in str(caught.value)
 
 
-def test_a_run_of_an_inference_attack_is_refused(copy: Path) -> None:
-    manifest = json.loads((copy / "run.json").read_text())
-    manifest["experiment"]["inference"] = {"kind": "membership"}
-    (copy / "run.json").write_text(json.dumps(manifest))
-    with pytest.raises(InvalidValue, match="is a run of `fedward infer`"):
-        load(copy)
-
-
 def test_a_table_needs_pandas_and_says_so(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(InvalidValue, match="pip install pandas"):
@@ -146,3 +140,29 @@ def test_the_table_has_a_row_for_each_measured_round(finished: Path) -> None:
     table = load(finished).to_pandas()
     assert table["round"].tolist() == [0, 1]
     assert {"accuracy", "loss"} <= set(table.columns)
+
+
+def test_certified_accuracy_is_asked_for_by_k_and_threat(tmp_path: Path) -> None:
+    changes = {"rounds": 1, "data.users": 60, "algorithm.clip_bound": 4.0, "algorithm.noise_multiplier": 0.5}
+    local = {"name": "sgd", "learning_rate": 2.0, "batch_size": 4, "epochs": 5}
+    found = certify(
+        CONTENT,
+        changes=changes | {"algorithm.local": local},
+        replicas=20,
+        score="vote",
+        out=tmp_path / "run",
+        workers=0,
+        quiet=True,
+    )
+    attacks = {attack.threat: attack.accuracy or () for attack in found.certificates["all"].attacks}
+    assert found.certified_accuracy(0) == attacks["inject"][0] > 0
+    assert found.certified_accuracy(0, "compromise") == attacks["compromise"][0]
+    last = len(attacks["inject"]) - 1
+    assert found.certified_accuracy(last, variant="all") == attacks["inject"][last]
+    assert found.certified_accuracy(last + 1) == 0.0
+    with pytest.raises(InvalidValue, match="k must be at least 0, got -1"):
+        found.certified_accuracy(-1)
+    with pytest.raises(InvalidValue, match="threat must be one of"):
+        found.certified_accuracy(1, "bribe")
+    with pytest.raises(InvalidValue, match="variant must be one of those certified \\(all\\), got 'other'"):
+        found.certified_accuracy(1, variant="other")

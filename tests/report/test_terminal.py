@@ -10,6 +10,7 @@ from rich.console import Console
 from fedward.experiment.config import from_content
 from fedward.experiment.runner import Progress, Setup, prepare
 from fedward.report import terminal
+from fedward.report.run_progress import follow_run
 
 CONTENT: dict[str, Any] = {
     "seed": 1,
@@ -71,8 +72,8 @@ def test_the_heading_of_a_clean_run_says_nothing_of_attacks() -> None:
 
 def test_the_live_line_shows_both_sides() -> None:
     steps = [Progress(rounds=1, metrics=None), Progress(rounds=2, metrics=ATTACKED)]
-    out = shown(terminal.progress, setup_for(test_share=0.3), steps, terminal_like=True)
-    assert "accuracy 50.0%, attack 87.5%" in out
+    out = shown(follow_run, setup_for(test_share=0.3), steps, terminal_like=True)
+    assert "accuracy 50.0 % · attack success 87.5 % · no privacy guarantee" in out
 
 
 def test_the_table_has_columns_for_the_attack_only_if_there_is_one() -> None:

@@ -15,8 +15,11 @@ from fedward.commands.output import AsJson
 from fedward.commands.run import Data, Device, EngineOption, File, Set, WorkersOption
 from fedward.experiment import config
 from fedward.experiment.backend import check_workers, engine_in_words
+from fedward.experiment.files import writing
 from fedward.experiment.inference import finish_membership, prepare_membership, run_membership
+from fedward.experiment.inference_curves import write_curves
 from fedward.experiment.inference_property import finish_property, prepare_property, run_property
+from fedward.experiment.inference_record import PROPERTY
 from fedward.experiment.setup import Setup
 from fedward.experiment.store import open_run
 from fedward.privacy.guarantee import Unit
@@ -79,8 +82,11 @@ def membership_command(
         steps = run_membership(wanted, run, workers=workers, device=device, engine=engine_chosen)
         report.progress(console, steps)
         found, result = finish_membership(wanted, run)
+        write_curves(path, found.attacks, found.limit)
         title = f"{wanted.setup.algorithm.name}: membership of {'an' if unit == 'example' else 'a'} {unit}"
-        report.draw(found.attacks, found.limit, path / "membership.png", title=title)
+        picture = path / "membership.png"
+        with writing(picture):
+            report.draw(found.attacks, found.limit, picture, title=title)
     if as_json:
         print(json.dumps({**result, "directory": str(path)}))
         return
@@ -128,11 +134,14 @@ def property_command(
         steps = run_property(wanted, run, workers=workers, device=device, engine=engine_chosen)
         report.progress(console, steps)
         found, result = finish_property(wanted, run)
+        curves = {PROPERTY: found.roc}
+        write_curves(path, curves, found.limit)
         title = (
             f"{wanted.setup.algorithm.name}, {wanted.setup.federation.num_users} users: property inference"
         )
-        curves = {"property inference": found.roc}
-        report.draw(curves, found.limit, path / "property.png", title=title, logarithmic=False)
+        picture = path / "property.png"
+        with writing(picture):
+            report.draw(curves, found.limit, picture, title=title, logarithmic=False)
     if as_json:
         print(json.dumps({**result, "directory": str(path)}))
         return

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from fedward.commands.output import AsJson, answer
 from fedward.core.validate import InvalidValue
+from fedward.experiment.files import writing
 from fedward.experiment.listing import KINDS
 from fedward.experiment.setup import prepare
 from fedward.experiment.starter import starter
@@ -29,6 +31,7 @@ def new_command(
     data: DataSet = "digits",
     model: Model = None,
     attack: Attack = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write a commented experiment file to start from. It runs as it is, and nothing is overwritten."""
     printed = str(file) == "-"
@@ -40,18 +43,26 @@ def new_command(
     if "Needs no files" in KINDS["data set"].line(data):
         prepare(experiment)  # what does not fit together is said now
     if printed:
-        print(text, end="")
+        print(json.dumps({"text": text}) if as_json else text, end="\n" if as_json else "")
         return
-    try:
-        with path.open("x", encoding="utf8") as opened:
-            opened.write(text)
-    except FileExistsError:
-        raise InvalidValue(f"{path} is there already and is left as it is: choose another name") from None
-    except OSError as error:
-        raise InvalidValue(f"{path} cannot be written: {error.strerror or error}") from error
-    Console().print(
+    _write(path, text)
+    answer(
+        as_json,
+        {"file": str(path), "text": text},
         f"wrote {path}: {preset} on {data}\nnext: fedward check {path}, then fedward run {path}",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
     )
+
+
+def _write(path: Path, text: str) -> None:
+    """Writes a new file; one that could not be written whole is not left in the way of the next attempt."""
+    with writing(path):
+        try:
+            opened = path.open("x", encoding="utf8")
+        except FileExistsError:
+            raise InvalidValue(f"{path} is there already and is left as it is: choose another name") from None
+        try:
+            with opened:
+                opened.write(text)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise

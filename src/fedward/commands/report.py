@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from fedward.commands.output import AsJson, answer
 from fedward.report.page import write
 
 Runs = Annotated[
     list[Path],
     typer.Argument(
-        metavar="RUN...", help="Run directories of run, replicas or certify; several are compared."
+        metavar="RUN...", help="Run directories of run, replicas, certify or infer; several are compared."
     ),
 ]
 Out = Annotated[Path, typer.Option("--out", help="The page to write; one that is there is replaced.")]
@@ -21,7 +22,9 @@ Data = Annotated[
 ]
 
 
-def report_command(runs: Runs, out: Out = Path("report.html"), data: Data = None) -> None:
+def report_command(
+    runs: Runs, out: Out = Path("report.html"), data: Data = None, as_json: AsJson = False
+) -> None:
     """Write one HTML page about runs: it opens offline, in any browser, and asks no server for anything."""
     write(runs, out, data)
-    print(f"{out}: open it in a browser")
+    answer(as_json, {"page": str(out), "runs": [str(run) for run in runs]}, f"{out}: open it in a browser")

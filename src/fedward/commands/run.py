@@ -9,12 +9,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fedward.backends.engine import chosen
+from fedward.api.train import train_file
 from fedward.commands.output import AsJson
-from fedward.experiment import config
-from fedward.experiment.backend import check_workers, engine_in_words
-from fedward.experiment.runner import prepare, run
-from fedward.experiment.store import open_run
 from fedward.report import terminal
 
 File = Annotated[Path, typer.Argument(help="The experiment file (TOML).")]
@@ -52,20 +48,21 @@ def run_command(
     as_json: AsJson = False,
 ) -> None:
     """Run an experiment, or go on with it where it was left."""
-    engine_chosen = chosen(engine)
-    check_workers(workers, device)
-    setup = prepare(config.read(file, changes or []), data)
-    path = out or Path("runs") / file.stem
     console = Console(stderr=as_json)
-    terminal.heading(console, setup, path)
-    console.print(engine_in_words(setup.model, setup.federation, device, engine_chosen), highlight=False)
-    with open_run(path) as directory:
-        terminal.progress(
-            console, setup, run(setup, directory, workers=workers, device=device, engine=engine_chosen)
-        )
-        result, records, spent = directory.result(), directory.metrics(), directory.ledger()
+    setup, found = train_file(
+        file,
+        changes=changes or [],
+        out=out,
+        data=data,
+        workers=workers,
+        device=device,
+        engine=engine,
+        console=console,
+    )
+    result = found.result
     assert result is not None  # a run that ends without an error has one
+    assert found.ledger is not None
     if as_json:
-        print(json.dumps({"epsilon": result["guarantee"]["epsilon"], **result, "directory": str(path)}))
+        print(json.dumps({"epsilon": result["guarantee"]["epsilon"], **result, "directory": str(found.path)}))
     else:
-        terminal.result(console, setup, spent, result, records)
+        terminal.result(console, setup, found.ledger, result, found.metrics)

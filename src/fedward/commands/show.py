@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,23 +14,34 @@ from rich.console import Console
 from fedward.backends.engine import chosen
 from fedward.backends.gram import is_linear
 from fedward.backends.native import available, instruction_set, why_not
+from fedward.commands.output import AsJson
 from fedward.commands.run import Data, EngineOption, Set
+from fedward.core.parameters import ParameterSpec
 from fedward.core.validate import InvalidValue, nearest
 from fedward.core.vocabulary import Vocabulary
 from fedward.experiment import config, listing
 from fedward.experiment.backend import engine_in_words
-from fedward.experiment.runner import prepare
+from fedward.experiment.setup import Setup, prepare
 from fedward.models import MODELS, TEXT_MODELS
 from fedward.report import terminal
 
 Name = Annotated[str, typer.Argument(help="A part's name as experiment files have it, or a file.")]
 
 
-def show(name: Name, changes: Set = None, data: Data = None, engine: EngineOption = None) -> None:
+def show(
+    name: Name,
+    changes: Set = None,
+    data: Data = None,
+    engine: EngineOption = None,
+    as_json: AsJson = False,
+) -> None:
     """What a part does, or what an experiment file would run and by which engine."""
     console = Console()
     if name.endswith(".toml") or Path(name).is_file():
         setup = prepare(config.read(Path(name), changes or []), data)
+        if as_json:
+            print(json.dumps(_setup_record(setup, engine)))
+            return
         terminal.heading(console, setup, Path("runs") / Path(name).stem)
         console.print(
             engine_in_words(setup.model, setup.federation, engine=chosen(engine)),
@@ -46,6 +58,10 @@ def show(name: Name, changes: Set = None, data: Data = None, engine: EngineOptio
             f"there is no file and no part called {name!r}{nearest(name, names)}; "
             f"there are {', '.join(names)}"
         )
+    if as_json:
+        parts = [_part_record(kind, name, text) for kind, text in found]
+        print(json.dumps({"name": name, "meanings": parts}))
+        return
     for number, (kind, text) in enumerate(found):
         title = f"{kind.name} {name} ({kind.place})"
         console.print(("\n" if number else "") + title, style="bold", markup=False, highlight=False)
@@ -54,6 +70,22 @@ def show(name: Name, changes: Set = None, data: Data = None, engine: EngineOptio
             console.print(f"Keys in a file: {keys}", markup=False, highlight=False, soft_wrap=True)
         if kind.name == "model":
             console.print(_engine_of(MODELS[name], engine), highlight=False, soft_wrap=True)
+
+
+def _setup_record(setup: Setup, engine: str | None) -> dict[str, Any]:
+    return {
+        "experiment": setup.experiment.model_dump(mode="json"),
+        "users": setup.federation.num_users,
+        "examples": len(setup.federation.examples),
+        "parameters": ParameterSpec.of(setup.model).size,
+        "engine": engine_in_words(setup.model, setup.federation, engine=chosen(engine)),
+        "guarantee": setup.planned.to_json(),
+        "statement": str(setup.planned),
+    }
+
+
+def _part_record(kind: listing.Kind, name: str, text: str) -> dict[str, str]:
+    return {"kind": kind.name, "place": kind.place, "text": text, "keys": kind.keys(name)}
 
 
 def _engine_of(model: Any, engine: str | None) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from fedward.core.lockstep import Lockstep
 from fedward.experiment.time_left import TimeLeft
@@ -14,7 +14,9 @@ from fedward.experiment.time_left import TimeLeft
 class ReplicaProgress:
     """Steps that are done, of all; jobs of this session; and seconds left, None while nobody can know.
 
-    A step is one round of one replica of one variant, or its evaluation on one set of examples.
+    A step is one round of one replica of one variant, or its evaluation on one set of examples. ``finished``
+    counts replicas, with those of earlier sessions; ``accuracy`` is the mean of each variant over those that
+    this session has finished.
     """
 
     done: int
@@ -22,6 +24,8 @@ class ReplicaProgress:
     asked: int
     run: int
     seconds_left: float | None
+    finished: int = 0
+    accuracy: Mapping[str, float] = field(default_factory=dict)
 
 
 class ReplicaClock:
@@ -41,6 +45,9 @@ class ReplicaClock:
         self._left = {kind: (replicas - finished) * count for kind, count in steps.items()}
         self._total = replicas * sum(steps.values())
         self._together = together
+        self._finished = finished
+        self._accuracy: dict[str, float] = {}
+        self._before = finished
         self._time = TimeLeft()
         self._last = time.monotonic()
 
@@ -59,6 +66,14 @@ class ReplicaClock:
         """Adds the time since the last step to the last so many of a kind: they needed it."""
         self._time.spread(kind, self._elapsed(), steps)
 
+    def finish(self, replicas: int, accuracy: Mapping[str, Sequence[float]]) -> ReplicaProgress:
+        """So many replicas are finished now; ``accuracy`` is of those that have just been, by variant."""
+        for name, values in accuracy.items():
+            so_far = self._accuracy.get(name, 0.0) * (self._finished - self._before)
+            self._accuracy[name] = (so_far + sum(values)) / (replicas - self._before)
+        self._finished = replicas
+        return self.progress()
+
     def _elapsed(self) -> float:
         now = time.monotonic()
         before, self._last = self._last, now
@@ -71,4 +86,6 @@ class ReplicaClock:
             asked=self._together.asked,
             run=self._together.run,
             seconds_left=self._time.estimate(self._left),
+            finished=self._finished,
+            accuracy=dict(self._accuracy),
         )

@@ -103,7 +103,7 @@ def _run_block(
         arrays |= {f"{name}/{key}": array for key, array in found.items()}
     directory.finish_block(block, arrays)
     clock.charge("evaluation", steps=len(states))
-    yield clock.progress()
+    yield clock.finish(block.stop, {name: arrays[f"{name}/accuracy"].tolist() for name in wanted.variants})
 
 
 def _skip_passed(clock: ReplicaClock, trainings: Sequence[Training], rounds: int) -> None:

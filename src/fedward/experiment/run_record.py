@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedward.certify.certificate import Certificate
-from fedward.core.validate import InvalidValue
+from fedward.core.validate import InvalidValue, one_of, whole
 from fedward.experiment import lines
 from fedward.experiment.arrays_file import read_array
-from fedward.experiment.record_files import certificates, json_object
+from fedward.experiment.inference_record import InferenceRecord, read_inference
+from fedward.experiment.record_files import certificates, frame, json_object
 from fedward.experiment.replica_store import finished_blocks
+from fedward.experiment.shown import Shown
 from fedward.experiment.store import RunDirectory
 from fedward.privacy import Guarantee, Ledger
 from fedward.privacy.pld import NoiseTooSmall
@@ -24,7 +25,7 @@ from fedward.privacy.user_ledgers import UserLedgers
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RunRecord:
+class RunRecord(Shown):
     """A run of ``fedward run``, finished or not.
 
     Attributes:
@@ -85,11 +86,11 @@ class RunRecord:
 
     def to_pandas(self) -> Any:
         """What was measured as a table, one row for each measured round."""
-        return _frame(list(self.metrics))
+        return frame(list(self.metrics))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ReplicasRecord:
+class ReplicasRecord(Shown):
     """A run of ``fedward replicas`` or ``fedward certify``, finished or not.
 
     Attributes:
@@ -120,10 +121,30 @@ class ReplicasRecord:
     def finished(self) -> bool:
         return self.result is not None
 
+    def certified_accuracy(self, k: int, threat: str = "inject", variant: str | None = None) -> float:
+        """The share of test examples that are predicted right and certified against k attackers.
+
+        Args:
+          k: how many; poisoned examples where examples are hidden.
+          threat: ``inject`` (they join), ``present`` (they are there already), ``compromise`` (they are users
+            that are taken over).
+          variant: its name; not needed where there is only one.
+        """
+        whole("k", k, at_least=0)
+        if variant is None and len(self.certificates) == 1:
+            (variant,) = self.certificates
+        if variant not in self.certificates:
+            known = ", ".join(self.certificates) or "none, nothing is certified"
+            raise InvalidValue(f"variant must be one of those certified ({known}), got {variant!r}")
+        attacks = {attack.threat: attack for attack in self.certificates[variant].attacks}
+        one_of("threat", threat, tuple(attacks))
+        accuracy = attacks[threat].accuracy or ()  # type: ignore[index]  # checked above
+        return accuracy[k] if k < len(accuracy) else 0.0
+
     def to_pandas(self) -> Any:
         """Accuracy, and success and cost of attacks, one row for each variant and measure."""
         found = self.result["variants"] if self.result is not None else {}
-        return _frame(
+        return frame(
             [
                 {"variant": name, "measure": measure, **interval}
                 for name, values in found.items()
@@ -132,11 +153,11 @@ class ReplicasRecord:
         )
 
 
-Record = RunRecord | ReplicasRecord
+Record = RunRecord | ReplicasRecord | InferenceRecord
 
 
 def load(path: str | os.PathLike[str]) -> Record:
-    """Reads a run directory of ``fedward run``, ``fedward replicas`` or ``fedward certify``.
+    """Reads a run directory of ``fedward run``, ``replicas``, ``certify`` or ``infer``.
 
     Nothing is computed, changed or locked; a run that is under way is read as far as it is.
 
@@ -151,10 +172,10 @@ def load(path: str | os.PathLike[str]) -> Record:
         experiment = manifest.get("experiment")
         if isinstance(experiment, dict) and isinstance(experiment.get("variants"), dict):
             return _replicas(folder, manifest)
-        if isinstance(experiment, dict) and "inference" in experiment:
-            raise InvalidValue(f"{folder} is a run of `fedward infer`, not of run, replicas or certify")
         _require(folder, experiment, ("seed", "rounds", "data", "model", "algorithm"))
         _require(folder, manifest, ("delta", "accountant"))
+        if isinstance(experiment, dict) and isinstance(experiment.get("inference"), dict):
+            return read_inference(folder, manifest)
         return _run(folder, manifest)
     except UnicodeDecodeError as error:
         raise InvalidValue(f"{folder} holds a file that is damaged and cannot be read: {error}") from error
@@ -162,9 +183,6 @@ def load(path: str | os.PathLike[str]) -> Record:
 
 def _run(folder: Path, manifest: dict[str, Any]) -> RunRecord:
     directory = RunDirectory(folder)
-    result = directory.result()
-    if result is not None:
-        _require(folder, result, ("rounds", "guarantee"), "result.json")
     return RunRecord(
         path=folder,
         manifest=manifest,
@@ -172,7 +190,7 @@ def _run(folder: Path, manifest: dict[str, Any]) -> RunRecord:
         telemetry=tuple(lines.read(folder / "telemetry.jsonl")),
         ledger=directory.ledger() if (folder / "ledger.json").exists() else None,
         users=directory.user_ledgers(),
-        result=result,
+        result=directory.result(),
     )
 
 
@@ -196,10 +214,11 @@ def _replicas(folder: Path, manifest: dict[str, Any]) -> ReplicasRecord:
     )
 
 
-def _require(folder: Path, content: Any, keys: tuple[str, ...], file: str = "run.json") -> None:
+def _require(folder: Path, content: Any, keys: tuple[str, ...]) -> None:
     missing = [key for key in keys if not isinstance(content, dict) or key not in content]
     if missing:
-        raise InvalidValue(f"{folder / file} is damaged or not of a run: it does not say {missing[0]!r}")
+        file = folder / "run.json"
+        raise InvalidValue(f"{file} is damaged or not of a run: it does not say {missing[0]!r}")
 
 
 def _why_not(folder: Path) -> str:
@@ -211,11 +230,3 @@ def _why_not(folder: Path) -> str:
     if below:
         return f"it holds no run.json, but {len(below)} below it do: give {folder / below[0]}, for instance"
     return "it holds no run.json"
-
-
-def _frame(rows: list[dict[str, Any]]) -> Any:
-    try:
-        pandas = importlib.import_module("pandas")
-    except ImportError:
-        raise InvalidValue("to_pandas needs pandas, which is not installed: pip install pandas") from None
-    return pandas.json_normalize(rows)

@@ -25,7 +25,9 @@ from fedward.experiment.setup import Setup, prepare
 from fedward.experiment.shared_jobs import SharedJobs
 from fedward.experiment.store import RunDirectory
 from fedward.presets.local_privacy import papers_claim
+from fedward.privacy import Ledger
 from fedward.privacy.shares import shares
+from fedward.privacy.user_ledgers import UserLedgers
 from fedward.version import __version__
 
 __all__ = ["Progress", "Setup", "manifest", "prepare", "run"]
@@ -33,10 +35,12 @@ __all__ = ["Progress", "Setup", "manifest", "prepare", "run"]
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """Where a run stands: rounds finished, and what was last measured."""
+    """Where a run stands: rounds finished, what was last measured, what has been spent."""
 
     rounds: int
     metrics: dict[str, Any] | None
+    ledger: Ledger | None = None
+    users: UserLedgers | None = None
 
 
 def run(
@@ -116,7 +120,12 @@ def _measured(
     if due and setup.federation.test is not None and (not records or records[-1]["round"] < last):
         directory.save_metrics({"round": last, **_measure(setup, backend, state.parameters)[0]})
         records = directory.metrics()
-    return Progress(rounds=state.round, metrics=records[-1] if records else None)
+    return Progress(
+        rounds=state.round,
+        metrics=records[-1] if records else None,
+        ledger=state.ledger,
+        users=state.users,
+    )
 
 
 def _measure(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fedward.backends.engine import Choice
 from fedward.core.failure import TrainingFailed
@@ -23,13 +24,19 @@ from fedward.experiment.time_left import TimeLeft
 
 @dataclass(frozen=True, kw_only=True)
 class SweepProgress:
-    """Rounds that are done, of all; jobs of this session; seconds left, None while nobody can know."""
+    """Rounds that are done, of all; jobs of this session; seconds left, None while nobody can know.
+
+    And of the training that went on last its name, its rounds and what was last measured of it.
+    """
 
     done: int
     total: int
     asked: int
     run: int
     seconds_left: float | None
+    name: str
+    rounds: int
+    metrics: dict[str, Any] | None
 
 
 class SweepClock:
@@ -42,16 +49,15 @@ class SweepClock:
         self._last = time.monotonic()
         self.asked = self.run = 0
 
-    def tick(self, point: Point, rounds: int, measured: bool) -> SweepProgress:
-        """A training has had so many rounds."""
+    def tick(
+        self, point: Point, rounds: int, metrics: dict[str, Any] | None, measured: bool
+    ) -> SweepProgress:
+        """A training has had so many rounds; ``measured`` says whether the last of them took time."""
         now = time.monotonic()
         if measured:
             self._time.add("round", now - self._last)
         self._last = now
         self.left[point.directory] = point.experiment.rounds - rounds
-        return self.progress()
-
-    def progress(self) -> SweepProgress:
         left = sum(self.left.values())
         return SweepProgress(
             done=self._total - left,
@@ -59,6 +65,9 @@ class SweepClock:
             asked=self.asked,
             run=self.run,
             seconds_left=self._time.estimate({"round": left}),
+            name=point.combination,
+            rounds=rounds,
+            metrics=metrics,
         )
 
 
@@ -132,8 +141,10 @@ def _side_by_side(
             shared.next_round(len(behind))
             for name in behind:
                 before = shared.asked
+                metrics = None
                 try:
-                    done[name] = next(going[name]).rounds
+                    step = next(going[name])
+                    done[name], metrics = step.rounds, step.metrics
                 except StopIteration:
                     del going[name]
                     done[name] = points[name].experiment.rounds
@@ -141,4 +152,4 @@ def _side_by_side(
                     raise TrainingFailed(f"{points[name].combination}: {failure}") from failure
                 clock.asked, clock.run = clock.asked + shared.asked - asked, clock.run + shared.run - ran
                 asked, ran = shared.asked, shared.run
-                yield clock.tick(points[name], done[name], measured=shared.asked > before)
+                yield clock.tick(points[name], done[name], metrics, measured=shared.asked > before)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
+T = TypeVar("T")
 _RECENT = 200
 
 
@@ -38,3 +41,15 @@ class TimeLeft:
         if not kinds.keys() <= self._recent.keys():
             return None
         return sum(count * sum(self._recent[kind]) / len(self._recent[kind]) for kind, count in kinds.items())
+
+
+def timed(steps: Iterable[T], clock: TimeLeft, rounds: Callable[[T], int]) -> Iterator[T]:
+    """The steps as they come, their rounds timed; those of an earlier session do not count."""
+    before: tuple[int, float] | None = None
+    for step in steps:
+        done, now = rounds(step), time.monotonic()
+        if before is not None and done > before[0]:
+            clock.add("round", (now - before[1]) / (done - before[0]))
+        yield step
+        # Not before: time in which nobody works is nobody's.
+        before = done, time.monotonic()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -12,6 +11,7 @@ from rich.table import Table
 
 from fedward.experiment.attack_costs import TAUS, AttackCosts, Line
 from fedward.report.certified_accuracy import title
+from fedward.report.picture import Picture
 
 _STYLES = {"paper": ":", "inject": "-", "present": "-.", "compromise": "--"}
 
@@ -38,7 +38,7 @@ def table(console: Console, found: Mapping[str, AttackCosts]) -> None:
                 console.print(f"{name}: the {mode} bound is crossed at {told} attackers", style="bold red")
 
 
-def draw(found: Mapping[str, AttackCosts], path: Path) -> None:
+def picture(found: Mapping[str, AttackCosts]) -> Picture:
     """Left: measured cost and its bounds against k. Right: attackers needed to divide the cost by τ.
 
     Attacks on one and the same training share their bounds, and a row of the picture.
@@ -71,7 +71,12 @@ def draw(found: Mapping[str, AttackCosts], path: Path) -> None:
             panel.set_ylim(bottom=0)
             panel.grid(alpha=0.3)
             panel.legend(fontsize=7)
-    canvas.savefig(path, dpi=150 if len(rows) < 4 else 80)
+    return Picture(figure=canvas)
+
+
+def resolution(found: Mapping[str, AttackCosts]) -> int:
+    """Many rows are for an overview."""
+    return 150 if len(_same_bounds(found)) < 4 else 80
 
 
 def _same_bounds(found: Mapping[str, AttackCosts]) -> list[dict[str, AttackCosts]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -11,6 +10,7 @@ from rich.table import Table
 
 from fedward.experiment.certification import Certified, Mode
 from fedward.privacy.guarantee import Unit
+from fedward.report.picture import Picture
 
 MODES: tuple[Mode, ...] = ("paper", "inject", "present", "compromise")
 _TITLES: dict[Unit, dict[Mode, str]] = {
@@ -90,7 +90,7 @@ def one(console: Console, certified: Certified) -> None:
         console.print(f"{what}: certified accuracy {told}", highlight=False, soft_wrap=True)
 
 
-def draw(found: Mapping[str, Certified], path: Path) -> None:
+def picture(found: Mapping[str, Certified]) -> Picture:
     """One panel for each mode, one colour for each variant; solid with confidence, dotted without."""
     # Slow to import, and only this needs it.
     from matplotlib.figure import Figure
@@ -111,7 +111,7 @@ def draw(found: Mapping[str, Certified], path: Path) -> None:
         panel.legend(fontsize=6)
     axes[0].set_ylabel("certified accuracy")
     canvas.supxlabel("solid: with confidence, dotted: means over the replicas as they are", fontsize=7)
-    canvas.savefig(path, dpi=150)
+    return Picture(figure=canvas)
 
 
 def _lines(panel: Any, certified: Certified, mode: Mode, name: str, colour: str) -> None:

@@ -8,35 +8,30 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from fedward.attacks.inference import RATES, Limit, Membership, Property, Roc
 from fedward.experiment.inference_files import InferenceProgress
+from fedward.experiment.time_left import TimeLeft, timed
+from fedward.report.live import Standing, follow
+from fedward.report.picture import Picture
 
 _RED = "bold red"
 
 
 def progress(console: Console, steps: Iterable[InferenceProgress]) -> None:
-    """Follows the trainings with one live line; quiet when nobody looks."""
-    bar = Progress(
-        TextColumn("round {task.completed}/{task.total} of all trainings"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        task = bar.add_task("", total=None)
-        resumed = False
-        for step in steps:
-            if not resumed:
-                # Rounds of an earlier session must not count towards this one's speed.
-                bar.update(task, completed=step.done - 1)
-                resumed = True
-            bar.update(task, completed=step.done, total=step.total)
+    """Follows the trainings with one live display; quiet when nobody looks."""
+    clock = TimeLeft()
+
+    def standing(step: InferenceProgress) -> Standing:
+        return Standing(
+            done=step.done,
+            total=step.total,
+            title=f"round {step.done:,} of {step.total:,} in all trainings",
+            seconds_left=clock.estimate({"round": step.total - step.done}),
+        )
+
+    follow(console, timed(steps, clock, lambda step: step.done), standing)
 
 
 def membership(console: Console, found: Membership) -> None:
@@ -152,4 +147,4 @@ def draw(
     panel.set_title(title, fontsize=10)
     panel.grid(alpha=0.3, which="both", linewidth=0.5)
     panel.legend(fontsize=7, loc="lower right")
-    canvas.savefig(path, dpi=150)
+    Picture(figure=canvas).save(path)

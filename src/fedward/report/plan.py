@@ -12,6 +12,7 @@ from rich.table import Table
 from fedward.certify.goal import Goal
 from fedward.certify.planning import NO_ACCURACY, Option
 from fedward.core.validate import InvalidValue
+from fedward.experiment.files import writing
 
 _TYPES = (".png", ".svg", ".pdf")
 
@@ -110,4 +111,5 @@ def picture(goal: Goal, options: Sequence[Option], path: Path) -> None:
     axes.legend(title="rounds")
     figure.supxlabel(NO_ACCURACY, fontsize=7)
     # Without a date the same plan gives the same file.
-    figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+    with writing(path):
+        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from fedward.core.parameters import ParameterSpec
 from fedward.experiment.replica_progress import ReplicaProgress
 from fedward.experiment.replica_run import ReplicaRun
+from fedward.report.live import Standing, follow
 
 
 def heading(console: Console, wanted: ReplicaRun, directory: Path) -> None:
@@ -33,39 +33,26 @@ def heading(console: Console, wanted: ReplicaRun, directory: Path) -> None:
 
 
 def progress(console: Console, wanted: ReplicaRun, steps: Iterable[ReplicaProgress]) -> None:
-    """Follows a run with one live line; quiet when nobody looks."""
-    bar = Progress(
-        TextColumn("{task.percentage:>5.1f} %"),
-        BarColumn(),
-        TextColumn("{task.fields[jobs]}"),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-        console=console,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        task = bar.add_task("", total=None, jobs="", left="")
-        for step in steps:
-            bar.update(
-                task,
-                completed=step.done,
-                total=step.total,
-                jobs=f"{step.run:,} jobs run for {step.asked:,}",
-                left=_left(step.seconds_left),
-            )
+    """Follows a run with one live display; quiet when nobody looks."""
 
+    def standing(step: ReplicaProgress) -> Standing:
+        means = step.accuracy.values()
+        if not means:
+            accuracy = ""
+        elif len(means) == 1:
+            accuracy = f"mean accuracy {100 * max(means):.1f} %"
+        else:
+            between = f"{100 * min(means):.1f} to {100 * max(means):.1f} %"
+            accuracy = f"mean accuracy {between} over {len(means)} variants"
+        return Standing(
+            done=step.done,
+            total=step.total,
+            title=f"{step.finished:,} of {max(wanted.replicas, step.finished):,} replicas",
+            facts=(*([accuracy] if accuracy else []), f"{step.run:,} jobs run for {step.asked:,}"),
+            seconds_left=step.seconds_left,
+        )
 
-def _left(seconds: float | None) -> str:
-    """
-    >>> _left(None), _left(59.6), _left(5400)
-    ('measuring how long it takes', '1 min left', '1 h 30 min left')
-    """
-    if seconds is None:
-        return "measuring how long it takes"
-    minutes, hours = round(seconds / 60), round(seconds / 60) // 60
-    if minutes == 0:
-        return f"{max(1, round(seconds))} s left"
-    return f"{hours} h {minutes % 60} min left" if hours else f"{minutes} min left"
+    follow(console, steps, standing)
 
 
 def more_than_asked(console: Console, wanted: ReplicaRun, found: dict[str, Any]) -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from fedward.experiment.sweep import Sweep
 from fedward.experiment.sweep_results import MEASURES, Mean, Row
 from fedward.experiment.sweep_run import SweepProgress
-from fedward.report.forecast import duration
+from fedward.report.live import Standing, follow
+from fedward.report.run_progress import measured as measured_so_far
 
 
 def heading(console: Console, sweep: Sweep, path: Path) -> None:
@@ -33,29 +33,27 @@ def heading(console: Console, sweep: Sweep, path: Path) -> None:
 
 
 def progress(console: Console, steps: Iterable[SweepProgress]) -> None:
-    """Follows a sweep with one live line, quiet when nobody looks, and says what was shared."""
-    bar = Progress(
-        TextColumn("round {task.completed:,.0f}/{task.total:,.0f} of all trainings"),
-        BarColumn(),
-        TextColumn("{task.fields[jobs]}"),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-        console=console,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        task = bar.add_task("", total=1, jobs="", left="")
-        step = None
-        for step in steps:
-            left = "measuring how long it takes"
-            if step.seconds_left is not None:
-                left = f"about {duration(step.seconds_left)} left"
-            jobs = f"{step.run:,} local trainings for {step.asked:,}"
-            bar.update(task, completed=step.done, total=step.total, jobs=jobs, left=left)
-    if step is not None and step.asked:
+    """Follows a sweep with one live display, quiet when nobody looks, and says what was shared."""
+    last = follow(console, steps, _standing)
+    if last is not None and last.asked:
         console.print(
-            f"{step.run:,} local trainings run for {step.asked:,} that were asked for", highlight=False
+            f"{last.run:,} local trainings run for {last.asked:,} that were asked for", highlight=False
         )
+
+
+def _standing(step: SweepProgress) -> Standing:
+    latest = (
+        f"{step.name}, round {step.rounds:,}: {', '.join(known)}"
+        if (known := measured_so_far(step.metrics))
+        else ""
+    )
+    return Standing(
+        done=step.done,
+        total=step.total,
+        title=f"round {step.done:,} of {step.total:,} in all trainings",
+        facts=(f"{step.run:,} local trainings for {step.asked:,}", *([latest] if latest else [])),
+        seconds_left=step.seconds_left,
+    )
 
 
 def table(console: Console, rows: Sequence[Row]) -> None:

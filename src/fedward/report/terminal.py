@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,10 @@ from dp_accounting import (
     SampledWithoutReplacementDpEvent,
 )
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from fedward.attacks.attack import KNOWLEDGE
 from fedward.core.parameters import ParameterSpec
-from fedward.experiment.runner import Progress as RunProgress
 from fedward.experiment.runner import Setup
 from fedward.privacy import Ledger
 from fedward.privacy.ledger_file import Check
@@ -79,36 +76,6 @@ def _attack_in_words(setup: Setup) -> str:
     return "\n".join(lines) + "\n"
 
 
-def progress(console: Console, setup: Setup, rounds: Iterable[RunProgress]) -> None:
-    """Follows a run with one live line; quiet when nobody looks."""
-    bar = Progress(
-        TextColumn("round {task.completed}/{task.total}"),
-        BarColumn(),
-        TextColumn("{task.fields[accuracy]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        task = bar.add_task("", total=setup.experiment.rounds, accuracy="")
-        resumed = False
-        for step in rounds:
-            if not resumed:
-                # Rounds of an earlier session must not count towards this one's speed.
-                bar.update(task, completed=step.rounds - 1)
-                resumed = True
-            bar.update(task, completed=step.rounds, accuracy=_standing(step.metrics))
-
-
-def _standing(metrics: dict[str, Any] | None) -> str:
-    if metrics is None:
-        return ""
-    attack = f", attack {metrics['attack_success']:.1%}" if "attack_success" in metrics else ""
-    return f"accuracy {metrics['accuracy']:.1%}{attack}"
-
-
 def result(
     console: Console, setup: Setup, spent: Ledger, result: dict[str, Any], records: Sequence[dict[str, Any]]
 ) -> None:
@@ -126,7 +93,7 @@ def result(
         if attacked:
             cells += [f"{record['attack_success']:.2%}", _number(record["attack_cost"])]
         if private:
-            cells.append(f"{_after(spent, rounds).guarantee(setup.delta, setup.accountant).epsilon:.4f}")
+            cells.append(f"{spent.after(rounds).guarantee(setup.delta, setup.accountant).epsilon:.4f}")
         table.add_row(*cells)
     if records:
         console.print(table)
@@ -199,16 +166,6 @@ def ledger(console: Console, spent: Ledger, checks: Sequence[Check]) -> None:
         parts = shares(spent, check.claimed.delta, check.claimed.accountant)
         if parts is not None:
             console.print(str(parts), highlight=False, soft_wrap=True)
-
-
-def _after(spent: Ledger, rounds: int) -> Ledger:
-    """The ledger as it was after that many rounds, with what was charged in vain until then."""
-    entries = [
-        replace(entry, count=min(entry.count, rounds - entry.first_round)) if entry.released else entry
-        for entry in spent.entries
-        if entry.first_round < rounds
-    ]
-    return replace(spent, entries=tuple(entries), reserved=None)
 
 
 def in_words(event: DpEvent) -> str:

@@ -17,7 +17,7 @@ def test_the_python_on_the_page_about_reports_works(
     text = (ROOT / "docs" / "report.md").read_text(encoding="utf8")
     (block,) = re.findall(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
     exec(compile(block, "docs/report.md", "exec"), {})
-    assert capsys.readouterr().out.startswith("(ε = ")
+    assert "(ε = " in capsys.readouterr().out
 
 
 def test_the_pictures_of_the_page_are_there_and_are_made_by_its_script() -> None:

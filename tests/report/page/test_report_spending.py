@@ -7,7 +7,7 @@ import pytest
 
 from fedward.experiment.run_record import RunRecord, load
 from fedward.privacy import epsilon_of
-from fedward.report.page.spending import after, spent
+from fedward.report.page.spending import spent
 
 
 def a_run(path: Path) -> RunRecord:
@@ -46,10 +46,3 @@ def test_where_users_protect_themselves_it_is_the_one_drawn_most_often(own_prote
         largest = run.users.guarantees(run.manifest["delta"], accountant).worst.epsilon
         assert found.epsilons[name][-1] == (3.0, pytest.approx(largest))
     assert spent(dataclasses.replace(run, telemetry=())) is None
-
-
-def test_the_ledger_after_some_rounds_is_that_of_a_shorter_run(private_run: Path) -> None:
-    ledger = a_run(private_run).ledger
-    assert ledger is not None
-    assert after(ledger, 2).rounds == 2
-    assert after(ledger, 3) == ledger

@@ -8,7 +8,7 @@ png.py          examples as pictures
 examples.py     the data of a run, where it can be loaded
 triggered.py    what attackers do to an example, and what the model says to it
 experiment_text.py, reproduce.py   the file and the command that a run can be repeated with
-one_run.py, replicas.py, certified.py, comparison.py   the parts of the page
+one_run.py, replicas.py, certified.py, inference.py, comparison.py   the parts of the page
 page.py         the page; page.html, page.css and page.js are what it is made of
 """
 

@@ -35,13 +35,13 @@ class Axis:
         log: bool = False,
         most: int = 6,
     ) -> Axis:
-        """The scale on which all of these values lie; shares of one always lie on one from 0 to 1."""
+        """The scale on which all of these values lie; shares of one lie on one from 0 to 1, or on a log."""
         low, high = min(values), max(values)
-        if percent:
-            return cls(low=0.0, high=1.0, ticks=(0.0, 0.2, 0.4, 0.6, 0.8, 1.0), percent=True)
         if log:
             low, high = low / 1.1, high * 1.1
-            return cls(low=low, high=high, ticks=_powers(low, high), log=True)
+            return cls(low=low, high=high, ticks=_powers(low, high), percent=percent, log=True)
+        if percent:
+            return cls(low=0.0, high=1.0, ticks=(0.0, 0.2, 0.4, 0.6, 0.8, 1.0), percent=True)
         low = min(0.0, low) if from_zero else low
         if high - low < 1e-9 * max(1.0, abs(low), abs(high)):
             low, high = low - (0.0 if from_zero else 1.0), high + 1.0
@@ -65,7 +65,7 @@ class Axis:
 
     def label(self, tick: float) -> str:
         """What stands beside a tick."""
-        return f"{100 * tick:.0f} %" if self.percent else f"{tick:,.6g}"
+        return f"{100 * tick:.6g} %" if self.percent else f"{tick:,.6g}"
 
 
 def _step(least: float, whole: bool) -> float:

@@ -9,7 +9,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from markupsafe import Markup, escape
 
@@ -41,7 +41,8 @@ class Line:
 class Chart:
     """Some lines, what their axes are, and what a reader must know; ``key`` is its id in the page.
 
-    ``percent`` draws shares of one; ``log`` is taken only where the values ask for it.
+    ``percent`` draws shares of one; ``log`` is taken only where the values ask for it. ``across`` is what the
+    other axis is: counted in whole numbers, shares of one, or shares on a logarithmic scale.
     """
 
     key: str
@@ -52,6 +53,7 @@ class Chart:
     percent: bool = False
     log: bool = False
     from_zero: bool = True
+    across: Literal["count", "share", "small share"] = "count"
     notes: tuple[str, ...] = field(default=())
     follows: str = ""
 
@@ -63,12 +65,21 @@ class Chart:
     def number(self, value: float) -> str:
         return percent(value) if self.percent else figure(value)
 
+    def place(self, value: float) -> str:
+        """A value on the axis that goes across."""
+        return figure(value) if self.across == "count" else percent(value, 1 if value >= 0.01 else 3)
+
+    def _axis(self, values: Sequence[float]) -> Axis:
+        if self.across == "small share":
+            return Axis.around(values, percent=True, log=True)
+        return Axis.around(values, whole=True, percent=self.across == "share").with_room()
+
     def svg(self) -> Markup:
         """The picture, with its title and its description for those who do not see it."""
         shown = [line for line in self.lines if line.points]
         xs = [x for line in shown for x, _ in line.points]
         ys = [y for line in shown for _, y in line.points]
-        across = Axis.around(xs, whole=True).with_room()
+        across = self._axis(xs)
         steep = self.log and min(ys) > 0 and max(ys) / min(ys) > 50
         up = Axis.around(ys, percent=self.percent, from_zero=self.from_zero, log=steep, most=5)
         parts = [
@@ -78,7 +89,7 @@ class Chart:
             f'<desc id="{self.key}-desc">{escape(self._in_words())}</desc>',
             *_grid(across, up),
             f'<text class="name" x="{(_LEFT + WIDTH - _RIGHT) / 2:g}" y="{HEIGHT - 6}">'
-            f"{escape(self.x)}</text>"
+            f"{escape(self.x + (', logarithmic' if across.log else ''))}</text>"
             f'<text class="name" transform="rotate(-90)" x="{-(_TOP + HEIGHT - _BOTTOM) / 2:g}" y="13">'
             f"{escape(self.y + (', logarithmic' if steep else ''))}</text>",
         ]
@@ -99,7 +110,7 @@ class Chart:
             path += f"L{x:.1f} {before:.1f}" * line.stairs + f"L{x:.1f} {y:.1f}"
         parts = [f'<path class="line {style(number)}" d="{path}"></path>']
         for x, y in thinned(points, _MOST_MARKS):
-            told = f"{line.name}, {self.x} {figure(x)}: {self.number(y)}"
+            told = f"{line.name}, {self.x} {self.place(x)}: {self.number(y)}"
             parts.append(_mark(number, _x(across, x), _y(up, y), told))
         return parts
 
@@ -107,8 +118,8 @@ class Chart:
         return (
             f"{self.y} against {self.x}. "
             + " ".join(
-                f"{line.name}: {self.number(line.points[0][1])} at {figure(line.points[0][0])}, "
-                f"{self.number(line.points[-1][1])} at {figure(line.points[-1][0])}."
+                f"{line.name}: {self.number(line.points[0][1])} at {self.place(line.points[0][0])}, "
+                f"{self.number(line.points[-1][1])} at {self.place(line.points[-1][0])}."
                 for line in self.lines
                 if line.points
             )
@@ -126,7 +137,7 @@ class Chart:
         values = [dict(line.points) for line in shown]
         rows = [
             [
-                Cell(f"{x:g}", x),
+                Cell(f"{x:g}" if self.across == "count" else self.place(x), x),
                 *(Cell(self.number(own[x]), own[x]) if x in own else Cell("") for own in values),
             ]
             for x in thinned(xs, _MOST_ROWS)

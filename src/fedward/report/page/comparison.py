@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fedward.experiment.catalogue.facts import flat
+from fedward.experiment.inference_record import InferenceRecord
 from fedward.experiment.run_record import Record, ReplicasRecord, RunRecord
 from fedward.report.page.chart import Chart, Line
 from fedward.report.page.numbers import figure, percent
@@ -74,9 +75,11 @@ def _rows(name: str, record: Record) -> Iterator[list[Cell]]:
             Cell(f"{record.rounds} of {record.experiment['rounds']}", record.rounds),
             Cell("finished" if record.finished else "not finished"),
         ]
-        return
-    for variant, experiment in record.experiments.items():
-        yield _replicas_row(name, record, variant, experiment)
+    elif isinstance(record, InferenceRecord):
+        yield _inference_row(name, record)
+    else:
+        for variant, experiment in record.experiments.items():
+            yield _replicas_row(name, record, variant, experiment)
 
 
 def _replicas_row(name: str, record: ReplicasRecord, variant: str, experiment: dict[str, Any]) -> list[Cell]:
@@ -96,6 +99,26 @@ def _replicas_row(name: str, record: ReplicasRecord, variant: str, experiment: d
             if record.finished
             else f"{record.replicas} trainings so far"
         ),
+    ]
+
+
+def _inference_row(name: str, record: InferenceRecord) -> list[Cell]:
+    guarantee = record.guarantee()
+    private = guarantee is not None and guarantee.private
+    found = f"{record.kind}, not finished"
+    if record.best is not None:
+        found = f"{record.kind}: AUC {percent(record.attacks[record.best]['auc']['value'])}"
+    return [
+        Cell(name),
+        Cell(_algorithm(record.experiment)),
+        _share((record.result or {}).get("accuracy")),
+        Cell("", None),
+        Cell(figure(guarantee.epsilon), guarantee.epsilon)
+        if private and guarantee is not None
+        else Cell("no guarantee"),
+        Cell(figure(guarantee.delta), guarantee.delta) if private and guarantee is not None else Cell(""),
+        Cell(str(record.experiment["rounds"]), record.experiment["rounds"]),
+        Cell(found),
     ]
 
 
@@ -127,7 +150,7 @@ def _different(records: Mapping[str, Record]) -> Table | None:
     """The keys of the experiments in which they differ."""
     found: dict[str, dict[str, Any]] = {}
     for name, record in records.items():
-        if isinstance(record, RunRecord):
+        if not isinstance(record, ReplicasRecord):
             found[name] = dict(flat(record.experiment))
         else:
             for variant, experiment in record.experiments.items():

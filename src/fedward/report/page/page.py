@@ -12,10 +12,13 @@ from pathlib import Path
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from fedward.core.validate import InvalidValue
-from fedward.experiment.files import write_atomically
-from fedward.experiment.run_record import Record, RunRecord, load
+from fedward.experiment.files import write_atomically, writing
+from fedward.experiment.inference_record import InferenceRecord
+from fedward.experiment.run_record import Record, ReplicasRecord, RunRecord, load
+from fedward.experiment.sweep_record import is_sweep, read_sweep_record
 from fedward.report.page.comparison import compared
 from fedward.report.page.examples import Library
+from fedward.report.page.inference import InferencePart, inference_part
 from fedward.report.page.one_run import RunPart, run_part
 from fedward.report.page.replicas import ReplicasPart, replicas_part
 from fedward.version import __version__
@@ -38,17 +41,17 @@ def write(runs: Sequence[str | os.PathLike[str]], out: Path, data_dir: Path | No
     content = render(load_all(runs), data_dir)
     if out.is_dir():
         raise InvalidValue(f"{out} must be a file to write the report to, got a directory")
-    try:
+    with writing(f"report {out}"):
         out.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(out, content.encode())
-    except OSError as error:
-        raise InvalidValue(f"report {out} cannot be written: {error.strerror or error}") from error
+    write_atomically(out, content.encode())
 
 
 def load_all(runs: Sequence[str | os.PathLike[str]]) -> list[Record]:
     """Reads the run directories, each of which must be another."""
     if not runs:
         raise InvalidValue("a report needs at least one run directory, got none")
+    # A sweep stands for all of its runs.
+    runs = [each for run in runs for each in (_of_sweep(Path(run)) or [run])]
     seen: dict[Path, str] = {}
     for run in runs:
         place = Path(run).resolve()
@@ -56,6 +59,10 @@ def load_all(runs: Sequence[str | os.PathLike[str]]) -> list[Record]:
             raise InvalidValue(f"each run may be given once, got {seen[place]} and {os.fspath(run)}")
         seen[place] = os.fspath(run)
     return [load(run) for run in runs]
+
+
+def _of_sweep(path: Path) -> tuple[Path, ...]:
+    return read_sweep_record(path).runs if is_sweep(path) else ()
 
 
 def render(records: Sequence[Record], data_dir: Path | None = None) -> str:
@@ -67,7 +74,7 @@ def render(records: Sequence[Record], data_dir: Path | None = None) -> str:
         for number, (name, record) in enumerate(named.items(), 1)
     ]
     several = len(records) > 1 or any(
-        not isinstance(record, RunRecord) and len(record.experiments) > 1 for record in records
+        isinstance(record, ReplicasRecord) and len(record.experiments) > 1 for record in records
     )
     style, script = _file("page.css"), _file("page.js")
     environment = Environment(
@@ -89,10 +96,12 @@ def render(records: Sequence[Record], data_dir: Path | None = None) -> str:
     )
 
 
-def _part(record: Record, key: str, name: str, library: Library) -> RunPart | ReplicasPart:
+def _part(record: Record, key: str, name: str, library: Library) -> RunPart | ReplicasPart | InferencePart:
     try:
         if isinstance(record, RunRecord):
             return run_part(record, key, name, library)
+        if isinstance(record, InferenceRecord):
+            return inference_part(record, key, name)
         return replicas_part(record, key, name, library)
     except InvalidValue:
         raise

@@ -51,7 +51,7 @@ def replicas_part(run: ReplicasRecord, key: str, name: str, library: Library) ->
     variants = len(run.experiments)
     several = f" of each of {many(variants, 'variant')}" if variants > 1 else ""
     state = f"{many(run.replicas, 'training')}{several}"
-    costs = _costs(run, key) if run.certified is not None and not run.certificates else []
+    costs = cost_charts(run, key) if run.certified is not None and not run.certificates else []
     return ReplicasPart(
         key=key,
         name=name,
@@ -125,7 +125,7 @@ def _measured(run: ReplicasRecord) -> Table | None:
     )
 
 
-def _costs(run: ReplicasRecord, key: str) -> list[Chart]:
+def cost_charts(run: ReplicasRecord, key: str) -> list[Chart]:
     """The measured cost of an attack beside its bounds, for each variant."""
     charts = []
     for number, (variant, costs) in enumerate((run.certified or {}).items()):

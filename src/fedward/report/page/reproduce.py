@@ -6,12 +6,14 @@ import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from fedward.attacks.inference import PropertyInference
 from fedward.certify.certificate import Certificate
 from fedward.core.validate import InvalidValue
 from fedward.experiment.catalogue.facts import flat
+from fedward.experiment.inference_record import InferenceRecord
 from fedward.experiment.run_record import ReplicasRecord, RunRecord
 from fedward.experiment.vary import Axis, variants
 from fedward.report.page.experiment_text import toml, value
@@ -83,6 +85,43 @@ def of_replicas(run: ReplicasRecord) -> Recipe:
     )
     command = "\n".join(shlex.join(["fedward", what, file, *rest, *_elsewhere(file)]) for file, _ in files)
     return Recipe(command=command, files=files, typed=_typed(run.manifest), notes=tuple(notes))
+
+
+def of_inference(run: InferenceRecord) -> Recipe:
+    """``fedward infer`` with the run's own experiment, as far as its files say what was asked for."""
+    file, experiment = f"{_stem(run.path.resolve().name)}.toml", dict(run.experiment)
+    notes = _notes(run.manifest, [experiment])
+    if run.kind == "membership":
+        asked = {key: (run.result or {}).get(key) for key in ("targets", "shadows")}
+        options = [f"--unit={run.about['unit']}"]
+        options += [f"--{key}={number}" for key, number in asked.items() if number is not None]
+        if run.about["unit"] == "user":
+            experiment["privacy"] = _whole_number_of_users(experiment, run.manifest)
+    else:
+        usual = {"kind": run.kind, "property": run.about.get("property"), **asdict(PropertyInference())}
+        own = {key: each for key, each in run.about.items() if each is not None and each != usual.get(key)}
+        options = ["--property=WHICH", *(f"--{key.replace('_', '-')}={each}" for key, each in own.items())]
+        notes.insert(
+            0,
+            "The files keep a fingerprint of the property, not its name: WHICH, and --users if the data was "
+            "dealt anew, are in the command that it was begun with.",
+        )
+    command = ["fedward", "infer", run.kind, file, *options, *_data(experiment), *_elsewhere(file)]
+    return Recipe(
+        command=shlex.join(command),
+        files=((file, toml(experiment)),),
+        typed=_typed(run.manifest),
+        notes=tuple(notes),
+    )
+
+
+def _whole_number_of_users(experiment: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """``[privacy]`` as it was in the file: half of its users are in each training that is attacked."""
+    privacy = dict(experiment.get("privacy") or {})
+    half, users = privacy.pop("users", None), (manifest.get("data") or {}).get("users")
+    if isinstance(half, int) and isinstance(users, int) and half != max(1, users // 2):
+        privacy["users"] = 2 * half
+    return privacy
 
 
 def _claims(certificate: Certificate) -> list[str]:

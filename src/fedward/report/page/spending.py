@@ -74,7 +74,7 @@ def _ledgers(run: RunRecord, rounds: list[int]) -> Iterator[tuple[int, Ledger]]:
     """The ledger after each of these rounds; where users have their own, that of the one drawn most often."""
     if run.users is None:
         if run.ledger is not None and run.ledger.spending:
-            yield from ((t, after(run.ledger, t)) for t in rounds)
+            yield from ((t, run.ledger.after(t)) for t in rounds)
         return
     users = run.users
     if len(users.events) != 1 or len(run.telemetry) < run.rounds:
@@ -88,13 +88,3 @@ def _ledgers(run: RunRecord, rounds: list[int]) -> Iterator[tuple[int, Ledger]]:
         if t in rounds:
             most = int(drawn.max())
             yield t, nothing.charged(users.events[0], most) if most else nothing
-
-
-def after(ledger: Ledger, rounds: int) -> Ledger:
-    """The ledger as it was after that many rounds, with what was charged in vain until then."""
-    entries = tuple(
-        replace(entry, count=min(entry.count, rounds - entry.first_round)) if entry.released else entry
-        for entry in ledger.entries
-        if entry.first_round < rounds
-    )
-    return replace(ledger, entries=entries, reserved=None)

@@ -1,0 +1,9 @@
+"""What the command line does, from Python: ``fedward.train``, ``fedward.certify`` and ``fedward.load``."""
+
+from __future__ import annotations
+
+from fedward.api.certify import certify
+from fedward.api.load import load
+from fedward.api.train import train
+
+__all__ = ["certify", "load", "train"]

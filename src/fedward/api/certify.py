@@ -1,0 +1,196 @@
+"""``fedward.certify``: M trainings, and what attackers provably cannot change."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from rich.console import Console
+
+from fedward.api.source import Changes, File, Source, console_for, source_from
+from fedward.backends.engine import chosen
+from fedward.certify.replicas import Score
+from fedward.certify.threat import Attendance
+from fedward.core.validate import InvalidType
+from fedward.experiment.attack_costs import AttackCosts
+from fedward.experiment.backend import check_workers, engine_in_words
+from fedward.experiment.certification import Certified, Claims
+from fedward.experiment.certifying import (
+    certified_costs,
+    certified_predictions,
+    prepare_certification,
+    train_replicas,
+)
+from fedward.experiment.files import write_atomically
+from fedward.experiment.run_record import ReplicasRecord, load
+from fedward.experiment.store import open_run
+from fedward.experiment.vary import Axis
+from fedward.privacy.group import THREATS, Threat
+from fedward.report import attack_cost, certified_accuracy
+from fedward.report import replicas as report
+
+Vary = Mapping[str, Sequence[Any]] | Sequence[str]
+
+
+def certify(
+    file: File,
+    *,
+    replicas: int = 1000,
+    changes: Changes = (),
+    vary: Vary = (),
+    attackers: Sequence[int] | None = None,
+    threats: Sequence[str] = (),
+    attendance: str = "drawn",
+    score: str = "confidence",
+    method: str | None = None,
+    error: float = 0.01,
+    simultaneous: bool = False,
+    out: str | os.PathLike[str] | None = None,
+    data: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    device: str = "cpu",
+    engine: str | None = None,
+    save_space: bool = False,
+    block: int | None = None,
+    quiet: bool = False,
+) -> ReplicasRecord:
+    """Trains M replicas, or goes on with them, and certifies: what ``fedward certify`` does.
+
+    Without an ``[attack]`` table every test prediction is certified; with one, and ``attackers``, the cost of
+    the attack is measured and bounded. The result is the run as ``fedward.load`` reads it.
+
+    Args:
+      file: an experiment file, or its tables as a dictionary.
+      replicas: M, how many trainings; fixed beforehand.
+      changes: other values for some keys, ``{"rounds": 5}``.
+      vary: keys and the values they take: ``{"algorithm.noise_multiplier": [1, 2]}``.
+      attackers: how many users attack, or how many examples are poisoned.
+      threats: ``inject``, ``present``, ``compromise``; all three if none.
+      attendance: ``drawn``, ``every-round`` or ``chosen``: when attackers take part.
+      score: ``confidence`` or ``vote``.
+      method: how means are bounded.
+      error: ψ, with which the certificate may fail.
+      simultaneous: ψ for all test examples together, not for each of them.
+      out: the run directory; ``runs/NAME-certified`` if not given.
+      data, workers, device, engine, quiet: as in ``fedward.train``.
+      save_space: keep running sums, not the confidences of every replica.
+      block: how many replicas go through their rounds together.
+    """
+    claims = claims_from(
+        replicas=replicas,
+        threats=threats,
+        attendance=attendance,
+        score=score,
+        method=method,
+        error=error,
+        simultaneous=simultaneous,
+    )
+    source = source_from(file, changes)
+    path = source.directory(out, "-certified")
+    certify_source(
+        source,
+        claims,
+        path,
+        axes=_axes(vary),
+        attackers=attackers,
+        data=data,
+        workers=workers,
+        device=device,
+        engine=engine,
+        save_space=save_space,
+        block=block,
+        console=console_for(quiet),
+    )
+    found = load(path)
+    assert isinstance(found, ReplicasRecord)  # it has just been made
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What was certified of each variant: its predictions, or the cost of an attack. ``record`` is both as
+    plain values."""
+
+    predictions: Mapping[str, Certified]
+    costs: Mapping[str, AttackCosts]
+    record: dict[str, Any]
+
+
+def claims_from(
+    *,
+    replicas: int,
+    threats: Sequence[str],
+    attendance: str,
+    score: str,
+    method: str | None,
+    error: float,
+    simultaneous: bool,
+) -> Claims:
+    """What is to be certified, from words; the setting checks them."""
+    return Claims(
+        replicas=replicas,
+        threats=cast(tuple[Threat, ...], tuple(threats) or THREATS),
+        attendance=cast(Attendance, attendance),
+        score=cast(Score, score),
+        method=method,
+        error=error,
+        simultaneous=simultaneous,
+    )
+
+
+def certify_source(
+    source: Source,
+    claims: Claims,
+    path: Path,
+    *,
+    axes: Sequence[Axis],
+    attackers: Sequence[int] | None,
+    data: str | os.PathLike[str] | None,
+    workers: int | None,
+    device: str,
+    engine: str | None,
+    save_space: bool,
+    block: int | None,
+    console: Console,
+) -> Outcome:
+    """Certifies in a run directory; heading and progress go to the console."""
+    engine_chosen = chosen(engine)
+    check_workers(workers, device)
+    certification = prepare_certification(
+        source.content,
+        source.name,
+        claims,
+        axes=axes,
+        attackers=attackers,
+        data=None if data is None else Path(data),
+        save_space=save_space,
+        block=block,
+    )
+    first = certification.wanted.first
+    report.heading(console, certification.wanted, path)
+    console.print(engine_in_words(first.model, first.federation, device, engine_chosen), highlight=False)
+    with open_run(path) as run:
+        steps = train_replicas(certification, run, workers=workers, device=device, engine=engine_chosen)
+        report.progress(console, certification.wanted, steps)
+        costs = certified_costs(certification, path) if certification.attackers else {}
+        predictions = {} if certification.attackers else certified_predictions(certification, path)
+        if costs:
+            record = {name: attack_cost.record(each) for name, each in costs.items()}
+            attack_cost.picture(costs).save(path / "attack_cost.png", dpi=attack_cost.resolution(costs))
+        else:
+            record = {name: certified_accuracy.record(each) for name, each in predictions.items()}
+            certified_accuracy.picture(predictions).save(path / "certified_accuracy.png")
+        write_atomically(path / "certified.json", (json.dumps(record, indent=1) + "\n").encode())
+    return Outcome(predictions=predictions, costs=costs, record=record)
+
+
+def _axes(vary: Vary) -> list[Axis]:
+    if isinstance(vary, str):
+        raise InvalidType(f"vary must be a dictionary or a list of KEY=VALUE,VALUE, got the text {vary!r}")
+    if isinstance(vary, Mapping):
+        return [Axis(key=key, values=tuple(values)) for key, values in vary.items()]
+    return [Axis.parse(text) for text in vary]

@@ -1,0 +1,22 @@
+"""``fedward.load``: what was run before."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from fedward.experiment.run_record import Record
+from fedward.experiment.run_record import load as load_run
+from fedward.experiment.sweep_record import SweepRecord, is_sweep, read_sweep_record
+
+
+def load(path: str | os.PathLike[str]) -> Record | SweepRecord:
+    """Reads a directory of ``fedward run``, ``replicas``, ``certify``, ``infer`` or ``sweep``.
+
+    Nothing is computed, changed or locked; a run that is under way is read as far as it is.
+
+    Args:
+      path: the run directory, or that of a finished sweep.
+    """
+    folder = Path(path)
+    return read_sweep_record(folder) if is_sweep(folder) else load_run(folder)

@@ -1,0 +1,121 @@
+"""``fedward.train``: an experiment file from beginning to end, or an algorithm round by round."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, overload
+
+from rich.console import Console
+from torch import nn
+
+from fedward.api.source import Changes, File, console_for, source_from
+from fedward.backends import InProcess
+from fedward.backends.engine import chosen
+from fedward.core.algorithm import Algorithm
+from fedward.core.federation import Federation
+from fedward.core.train import train as train_with
+from fedward.core.types import Adversary, Backend, RoundLog, ServerState
+from fedward.experiment import config
+from fedward.experiment.backend import check_workers, engine_in_words
+from fedward.experiment.run_record import RunRecord, load
+from fedward.experiment.runner import prepare, run
+from fedward.experiment.setup import Setup
+from fedward.experiment.store import open_run
+from fedward.privacy.budget import Budget
+from fedward.report import terminal
+from fedward.report.run_progress import follow_run
+
+
+@overload
+def train(
+    file: File,
+    *,
+    changes: Changes = (),
+    out: str | os.PathLike[str] | None = None,
+    data: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    device: str = "cpu",
+    engine: str | None = None,
+    quiet: bool = False,
+) -> RunRecord: ...
+
+
+@overload
+def train(
+    algorithm: Algorithm,
+    model: nn.Module,
+    federation: Federation,
+    *,
+    rounds: int,
+    seed: int,
+    replica: int = 0,
+    state: ServerState | None = None,
+    adversary: Adversary | None = None,
+    budget: Budget | None = None,
+    backend: Backend | None = None,
+) -> Iterator[tuple[ServerState, RoundLog]]: ...
+
+
+def train(*arguments: Any, **options: Any) -> RunRecord | Iterator[tuple[ServerState, RoundLog]]:
+    """Trains.
+
+    ``train(file)`` does what ``fedward run`` does, or goes on with it where it was left, and returns the run
+    as ``fedward.load`` reads it. ``train(algorithm, model, federation, rounds=..., seed=...)`` is a plain
+    generator: it yields the server's state and a log after every round, and nothing is stored.
+
+    Args of ``train(file)``:
+      file: an experiment file, or its tables as a dictionary.
+      changes: other values for some keys: ``{"rounds": 5}``, or ``["rounds=5"]`` as on the command line.
+      out: the run directory; ``runs/NAME`` if not given.
+      data: where data sets lie; else ``FEDWARD_DATA``.
+      workers: threads or processes that train, 0 for neither; else one for each core.
+      device: where models are trained.
+      engine: ``native``, ``generic`` or ``auto``.
+      quiet: no heading and no progress.
+    """
+    if "algorithm" in options or (arguments and isinstance(arguments[0], Algorithm)):
+        return _by_rounds(*arguments, **options)
+    console = console_for(options.pop("quiet", False))
+    _, found = train_file(*arguments, **options, console=console)
+    return found
+
+
+def _by_rounds(
+    algorithm: Algorithm,
+    model: nn.Module,
+    federation: Federation,
+    *,
+    backend: Backend | None = None,
+    **options: Any,
+) -> Iterator[tuple[ServerState, RoundLog]]:
+    """``fedward.core.train.train`` in this process, unless another backend is given."""
+    return train_with(algorithm, model, federation, backend or InProcess(model, federation), **options)
+
+
+def train_file(
+    file: File,
+    *,
+    changes: Changes = (),
+    out: str | os.PathLike[str] | None = None,
+    data: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    device: str = "cpu",
+    engine: str | None = None,
+    console: Console,
+) -> tuple[Setup, RunRecord]:
+    """Runs an experiment, or goes on with it; heading and progress go to the console."""
+    engine_chosen = chosen(engine)
+    check_workers(workers, device)
+    source = source_from(file, changes)
+    setup = prepare(config.from_content(source.content, source.name), None if data is None else Path(data))
+    path = source.directory(out)
+    terminal.heading(console, setup, path)
+    console.print(engine_in_words(setup.model, setup.federation, device, engine_chosen), highlight=False)
+    with open_run(path) as directory:
+        steps = run(setup, directory, workers=workers, device=device, engine=engine_chosen)
+        follow_run(console, setup, steps)
+    found = load(path)
+    assert isinstance(found, RunRecord)  # it has just been run
+    return setup, found

@@ -1,0 +1,175 @@
+"""A certification from its file to its results: everything that can be refused is, before it is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fedward.backends.engine import Choice
+from fedward.certify.certificate_file import dumps
+from fedward.certify.setting import Setting
+from fedward.certify.tally import Scores
+from fedward.core.validate import InvalidValue
+from fedward.experiment import config
+from fedward.experiment.attack_costs import AttackCosts, attack_costs, cost_bound, costs
+from fedward.experiment.attacked_variants import Attacked, attacked_variants
+from fedward.experiment.certification import Certified, Claims, certified
+from fedward.experiment.digest import data_digest
+from fedward.experiment.files import write_atomically
+from fedward.experiment.replica_progress import ReplicaProgress
+from fedward.experiment.replica_results import load_replicas, load_tally
+from fedward.experiment.replica_run import ReplicaRun, prepare_variants, run_replicas
+from fedward.experiment.replica_store import ReplicaDirectory
+from fedward.experiment.store import RunDirectory
+from fedward.experiment.vary import Axis, variants
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certification:
+    """M trainings of each variant, and what is going to be said about them.
+
+    Args:
+      claims: what is certified, with what confidence.
+      wanted: the trainings.
+      settings: what the certificate of each variant is about.
+      attackers: the numbers of attackers whose cost is measured, 0 first; none for predictions.
+      attacked: the variants under each of these numbers.
+      cost_bounds: C̄ of each variant, where costs are certified.
+    """
+
+    claims: Claims
+    wanted: ReplicaRun
+    settings: Mapping[str, Setting]
+    attackers: tuple[int, ...] = ()
+    attacked: Attacked | None = None
+    cost_bounds: Mapping[str, float]
+
+    @property
+    def tallied(self) -> bool:
+        """Whether counts of votes are enough, or the scores of every replica are needed."""
+        return _tallied(self.claims)
+
+
+def prepare_certification(
+    content: dict[str, Any],
+    source: str,
+    claims: Claims,
+    *,
+    axes: Sequence[Axis] = (),
+    attackers: Sequence[int] | None = None,
+    data: Path | None = None,
+    save_space: bool = False,
+    block: int | None = None,
+) -> Certification:
+    """What cannot be certified is said here, not after hours of training.
+
+    Args:
+      content: of the experiment file.
+      source: the file's name, for errors.
+      claims: what is to be certified.
+      axes: what varies.
+      attackers: with an ``[attack]`` table: how many users attack, or how many examples are poisoned.
+      data: the data directory.
+      save_space: keep running sums, not the confidences of every replica.
+      block: how many replicas go through their rounds together.
+    """
+    numbers = _numbers(content, attackers)
+    names = list(variants(content, axes))
+    attacked = attacked_variants(content, axes, numbers, source, data) if numbers else None
+    contents = variants(content, axes) if attacked is None else attacked.contents
+    experiments = {name: config.from_content(each, source) for name, each in contents.items()}
+    if save_space and not (_tallied(claims) or numbers):
+        raise InvalidValue(
+            "--save-space needs --score vote, or an attack: bounds on confidences and by other methods than "
+            f"clopper_pearson need every replica, got --score {claims.score} and {claims.confidence.method}"
+        )
+    wanted = ReplicaRun(
+        variants=prepare_variants(experiments, data),
+        replicas=claims.replicas,
+        save_space=save_space,
+        block=block,
+    )
+    digest = data_digest(wanted.first.federation)
+    clean = {name: wanted.variants[attacked.names[name, 0] if attacked else name] for name in names}
+    return Certification(
+        claims=claims,
+        wanted=wanted,
+        settings={name: claims.setting(setup, digest) for name, setup in clean.items()},
+        attackers=numbers,
+        attacked=attacked,
+        cost_bounds={name: cost_bound(setup) for name, setup in clean.items()} if numbers else {},
+    )
+
+
+def train_replicas(
+    certification: Certification,
+    run: RunDirectory,
+    *,
+    workers: int | None = 0,
+    device: str = "cpu",
+    engine: Choice | None = None,
+) -> Iterator[ReplicaProgress]:
+    """Trains them, or goes on with that. M was fixed beforehand: more than M replicas are refused."""
+    wanted = certification.wanted
+    directory = ReplicaDirectory(run, save_space=wanted.save_space)
+    if (finished := directory.finished()) > wanted.replicas:
+        got = f"{wanted.replicas} where {finished} are finished"
+        raise InvalidValue(f"number of replicas must be fixed beforehand, got {got}")
+    return run_replicas(wanted, directory, workers=workers, device=device, engine=engine)
+
+
+def certified_predictions(certification: Certification, path: Path) -> dict[str, Certified]:
+    """Certifies the predictions of each variant, and stores certificates with the scores behind them."""
+    found = {}
+    for name, setting in certification.settings.items():
+        found[name] = certified(setting, _scores(certification, path, name))
+        _write(path, found[name], name if len(certification.settings) > 1 else None)
+    return found
+
+
+def certified_costs(certification: Certification, path: Path) -> dict[str, AttackCosts]:
+    """The cost of the attack on each variant, measured and bounded."""
+    wanted, attacked, found = certification.wanted, certification.attacked, {}
+    assert attacked is not None  # only asked for under attack
+    for name, setting in certification.settings.items():
+        own = {k: attacked.names[name, k] for k in certification.attackers}
+        measured = {k: costs(wanted.variants[each], path, each) for k, each in own.items()}
+        bound = certification.cost_bounds[name]
+        found[name] = attack_costs(setting, bound, measured, most=max(certification.attackers))
+    return found
+
+
+def _tallied(claims: Claims) -> bool:
+    return claims.score == "vote" and claims.confidence.method == "clopper_pearson"
+
+
+def _numbers(content: Mapping[str, Any], attackers: Sequence[int] | None) -> tuple[int, ...]:
+    """The numbers of attackers to try, 0 first; none where predictions are certified."""
+    if ("attack" in content) != (attackers is not None):
+        raise InvalidValue(
+            "an [attack] table and --attackers belong together (with them the cost of the attack is "
+            f"certified, without them predictions), got {'no' if attackers is None else 'only'} --attackers"
+        )
+    if attackers is None:
+        return ()
+    if not attackers or not all(isinstance(k, int) and not isinstance(k, bool) and k >= 0 for k in attackers):
+        told = ",".join(map(str, attackers))
+        raise InvalidValue(f"attackers must be whole numbers, separated by commas, got {told!r}")
+    return tuple(sorted({0, *attackers}))
+
+
+def _scores(certification: Certification, path: Path, variant: str) -> Scores:
+    if certification.tallied:
+        return load_tally(path, variant)
+    scores = load_replicas(path, variant)
+    return scores.votes() if certification.claims.score == "vote" else scores
+
+
+def _write(path: Path, found: Certified, variant: str | None) -> None:
+    """A certificate and its scores side by side; the scores first, so that none is ever without."""
+    ending = f"-{variant}" if variant else ""
+    name = f"certificate-scores{ending}.npz"
+    write_atomically(path / name, found.replicas.to_bytes())
+    write_atomically(path / f"certificate{ending}.json", dumps(found.certificate, name).encode())

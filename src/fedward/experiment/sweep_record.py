@@ -1,0 +1,56 @@
+"""The directory of a sweep, read into values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fedward.core.validate import InvalidValue
+from fedward.experiment.record_files import frame, json_object
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SweepRecord:
+    """A finished run of ``fedward sweep``.
+
+    Attributes:
+      path: its directory.
+      combinations: as in ``sweep.json``: labels, ε and means with intervals, one for each combination.
+    """
+
+    path: Path
+    combinations: tuple[dict[str, Any], ...]
+
+    @property
+    def runs(self) -> tuple[Path, ...]:
+        """The directories of all its trainings, for ``fedward.load``."""
+        return tuple(self.path / name for each in self.combinations for name in each["runs"])
+
+    def to_pandas(self) -> Any:
+        """One row for each combination."""
+        hidden = ("runs", "values")
+        return frame([{k: v for k, v in each.items() if k not in hidden} for each in self.combinations])
+
+
+def is_sweep(path: Path) -> bool:
+    """Whether a directory is that of a sweep which has come to its end."""
+    return (path / "sweep.json").is_file()
+
+
+def read_sweep_record(path: Path) -> SweepRecord:
+    """Reads the directory of a finished sweep.
+
+    Args:
+      path: the directory that ``fedward sweep`` wrote.
+    """
+    file = path / "sweep.json"
+    found = (json_object(file) or {}).get("combinations")
+    if not isinstance(found, list) or not found or not all(_complete(each) for each in found):
+        raise InvalidValue(f"{file} is damaged: it must list combinations with their runs")
+    return SweepRecord(path=path, combinations=tuple(found))
+
+
+def _complete(combination: Any) -> bool:
+    runs = combination.get("runs") if isinstance(combination, dict) else None
+    return isinstance(runs, list) and all(isinstance(name, str) for name in runs)

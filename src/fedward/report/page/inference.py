@@ -1,0 +1,183 @@
+"""The part of the page that is about what a training gives away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedward.attacks.inference import RATES
+from fedward.attacks.inference.auc import Floats
+from fedward.experiment.inference_curves import Curve
+from fedward.experiment.inference_record import InferenceRecord, advantage
+from fedward.report.page.chart import Chart, Line
+from fedward.report.page.facts import Fact, about, in_short
+from fedward.report.page.inference_words import NOTHING_PROVEN, SAME_MODEL, findings, question, verdict
+from fedward.report.page.numbers import at_most, many, percent
+from fedward.report.page.promise import Promise, promise
+from fedward.report.page.reproduce import Recipe, of_inference
+from fedward.report.page.tables import Cell, Column, Table
+
+_ALLOWED = "most that privacy allows"
+_GUESSING = "by guessing"
+# With so few negatives that even one of them is this share, there is nothing to see at low rates.
+_FEW = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class InferencePart:
+    """An inference attack, as the page shows it; ``verdict`` is empty before the end."""
+
+    key: str
+    name: str
+    path: str
+    state: str
+    finished: bool
+    summary: str
+    question: str
+    verdict: str
+    findings: tuple[str, ...]
+    limits: tuple[str, ...]
+    crossed: bool
+    table: Table | None
+    charts: tuple[Chart, ...]
+    no_curves: str
+    promise: Promise | None
+    facts: tuple[Fact, ...]
+    recipe: Recipe
+
+
+def inference_part(run: InferenceRecord, key: str, name: str) -> InferencePart:
+    """Reads everything off a run of ``fedward infer`` that its part of the page shows."""
+    guarantee = run.guarantee()
+    charts = tuple(inference_charts(run, key))
+    return InferencePart(
+        key=key,
+        name=name,
+        path=str(run.path),
+        state=_state(run),
+        finished=run.finished,
+        summary=in_short(run.experiment, run.manifest).replace("nobody attacks", _WHO[run.kind]),
+        question=question(run),
+        verdict=verdict(run) if run.finished else "",
+        findings=tuple(findings(run)) if run.finished else (),
+        limits=(NOTHING_PROVEN, SAME_MODEL),
+        crossed=bool(run.crossed),
+        table=_table(run) if run.finished else None,
+        charts=charts,
+        no_curves="The curves are not in this run's files: give its command again, and they are added."
+        if run.finished and not charts
+        else "",
+        promise=None if guarantee is None else promise(guarantee, seed=int(run.experiment["seed"])),
+        facts=(*about(run.experiment, run.manifest), ("Inference", _attack(run))),
+        recipe=of_inference(run),
+    )
+
+
+_WHO = {
+    "membership": "somebody asks of the model who was trained on",
+    "property": "a participant spies on another one",
+}
+
+
+def _state(run: InferenceRecord) -> str:
+    if run.finished:
+        return "finished"
+    what = "training" if run.kind == "membership" else "round"
+    return f"not finished: {many(run.stored, what)} so far, and nothing was asked yet"
+
+
+def _attack(run: InferenceRecord) -> str:
+    own = ", ".join(
+        f"{key.replace('_', ' ')} {value}"
+        for key, value in run.about.items()
+        if key not in ("kind", "property") and value is not None
+    )
+    return f"{run.kind} ({own})" if own else run.kind
+
+
+def _table(run: InferenceRecord) -> Table:
+    assert run.result is not None
+    limit = run.result["limit"]
+    columns = [Column("attack"), Column("AUC", number=True), Column("advantage", number=True)]
+    columns += [Column(f"found at {percent(rate)} false alarms", number=True) for rate in RATES]
+    rows = []
+    for name, found in run.attacks.items():
+        cells = [Cell(name), _interval(found["auc"]), Cell(percent(advantage(found)), advantage(found))]
+        points = [found["tpr_at_fpr"].get(f"{rate:g}") for rate in RATES]
+        rows.append([*cells, *(Cell("-") if each is None else _interval(each["tpr"]) for each in points)])
+    if limit["auc"] is not None:
+        at = [float(limit["tpr_at_fpr"][f"{rate:g}"]) for rate in RATES]
+        best = _most_advantage(run.curves.limit)
+        rows.append(
+            [
+                Cell(_ALLOWED),
+                Cell(at_most(float(limit["auc"])), float(limit["auc"])),
+                Cell("" if best is None else at_most(best), best),
+                *(Cell(at_most(each), each) for each in at),
+            ]
+        )
+    return Table(caption="What each attack found, with 95 % intervals", columns=columns, rows=rows)
+
+
+def _interval(found: dict[str, Any]) -> Cell:
+    text = f"{percent(found['value'])} ({percent(found['low'])} to {percent(found['high'])})"
+    return Cell(text, float(found["value"]))
+
+
+def _most_advantage(limit: Curve | None) -> float | None:
+    return None if limit is None else float((limit[1] - limit[0]).max())
+
+
+def inference_charts(run: InferenceRecord, key: str) -> Iterator[Chart]:
+    """The ROC curves over all false positive rates, and where false alarms are few."""
+    if not run.curves.attacks:
+        return
+    yield Chart(
+        key=f"{key}-roc",
+        title="Who is found, against who is accused wrongly",
+        x="wrongly accused",
+        y="found",
+        percent=True,
+        across="share",
+        lines=tuple(_lines(run, np.linspace(0.0, 1.0, 101))),
+        notes=(
+            "Every attack can be made bolder or more careful: further right it accuses more, rightly and "
+            "wrongly. The higher the curve, the better the attack; the area under it is the AUC. "
+            "Nothing can lie above what privacy allows, but for chance.",
+        ),
+    )
+    least = 1 / max(int(found["negatives"]) for found in run.attacks.values())
+    if least < _FEW:
+        yield Chart(
+            key=f"{key}-careful",
+            title="The same where false alarms are few",
+            x="wrongly accused",
+            y="found",
+            percent=True,
+            log=True,
+            across="small share",
+            lines=tuple(_lines(run, np.geomspace(least, 1.0, 81))),
+            notes=(
+                "Both axes are logarithmic. An attack that is sure about a few and knows nothing of the "
+                "others shows here, and hardly in the AUC.",
+            ),
+        )
+
+
+def _lines(run: InferenceRecord, rates: Floats) -> Iterator[Line]:
+    """Every curve at the same false positive rates; 0 has no place on a logarithmic scale."""
+    for name, (fpr, tpr) in run.curves.attacks.items():
+        # Between two thresholds an attack finds what it finds at the more careful one.
+        heights = tpr[np.searchsorted(fpr, rates * (1 + 1e-12), side="right") - 1]
+        points = zip(rates.tolist(), heights.tolist(), strict=True)
+        yield Line(name=name, points=tuple((x, y) for x, y in points if y > 0 or rates[0] == 0))
+    if run.curves.limit is not None:
+        fpr, tpr = run.curves.limit
+        # Never drawn lower than it is.
+        places = np.searchsorted(fpr, rates * (1 - 1e-12)).clip(max=len(fpr) - 1)
+        points = zip(rates.tolist(), tpr[places].tolist(), strict=True)
+        yield Line(name=_ALLOWED, points=tuple(points))
+    yield Line(name=_GUESSING, points=tuple((x, x) for x in rates.tolist()))

@@ -1,0 +1,58 @@
+"""ε spent and left while a training runs, computed no more often than it can afford."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from fedward.experiment.runner import Progress
+from fedward.experiment.setup import Setup
+from fedward.privacy.pld import NoiseTooSmall
+
+# At most one part in so many of the time goes into knowing ε.
+_PART = 10
+
+
+class SpendingMeter:
+    """What has been spent after the rounds so far, in words.
+
+    An accountant can take seconds for one ε, a round milliseconds: the meter goes on showing what it computed
+    last, with the round that this was, until another ε is affordable.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._budget = setup.experiment.make_budget(setup.algorithm, setup.federation)
+        self._spent: tuple[int, float] | None = None
+        self._free_at = 0.0
+        self._whole = math.inf if setup.algorithm.unproven else self._limit()
+
+    def words(self, step: Progress) -> str:
+        """``ε 2.68 spent, 2.42 left of 5.10 (whole training), δ = 0.001``."""
+        if self._setup.algorithm.unproven:
+            return "no privacy guarantee"
+        began = time.monotonic()
+        if began >= self._free_at or step.rounds == self._setup.experiment.rounds:
+            self._spent = step.rounds, self._after(step)
+            now = time.monotonic()
+            self._free_at = now + _PART * (now - began)
+        about = "budget" if self._budget is not None else "whole training"
+        assert self._spent is not None  # the first step could afford it
+        rounds, spent = self._spent
+        late = "" if rounds == step.rounds else f" by round {rounds:,}"
+        whose = "a user's " if self._setup.algorithm.accounting == "users" else ""
+        left = f"{max(0.0, self._whole - spent):.4g} left of {self._whole:.4g}"
+        return f"{whose}ε {spent:.4g} spent{late}, {left} ({about}), δ = {self._setup.delta:g}"
+
+    def _limit(self) -> float:
+        return self._budget.epsilon if self._budget is not None else self._setup.planned.epsilon
+
+    def _after(self, step: Progress) -> float:
+        delta, accountant = self._setup.delta, self._setup.accountant
+        if step.users is not None:
+            return step.users.guarantees(delta, accountant).worst.epsilon
+        assert step.ledger is not None
+        try:
+            return step.ledger.guarantee(delta, accountant).epsilon
+        except NoiseTooSmall:
+            return step.ledger.guarantee(delta, "rdp").epsilon

@@ -1,0 +1,39 @@
+"""The command ``fedward`` in the test's own process."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any, NamedTuple
+
+import pytest
+
+from fedward.cli import main
+
+
+class Answer(NamedTuple):
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def exit_code(*arguments: object, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Runs a command; what it prints stays with the test."""
+    monkeypatch.setattr(sys, "argv", ["fedward", *map(str, arguments)])
+    monkeypatch.setenv("COLUMNS", "400")
+    with pytest.raises(SystemExit) as end:
+        main()
+    return int(end.value.code or 0)
+
+
+def answer(*arguments: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Answer:
+    """Runs a command; no error may be a traceback."""
+    code = exit_code(*arguments, monkeypatch=monkeypatch)
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.err
+    return Answer(code, captured.out, captured.err)
