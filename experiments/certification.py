@@ -15,12 +15,21 @@ from support import parser
 Record = dict[str, Any]
 
 
-def options(description: str, *, replicas: int) -> Any:
-    """The command line of such an experiment."""
+def options(description: str, *, replicas: int, still: int = 0, show: str = "") -> Any:
+    """The command line of such an experiment.
+
+    Args:
+      still: how many replicas there are without noise, where that is another number.
+      show: what ``--show`` does, where there is such a thing.
+    """
     made = parser(description)
     made.add_argument("--replicas", type=int, default=replicas, help="M")
     made.add_argument("--small", action="store_true", help="fewer noise levels and attacks, as the page says")
     made.add_argument("--runs", type=Path, default=Path("runs"), help="where the trainings are kept")
+    if still:
+        made.add_argument("--still", type=int, default=still, help="M of the trainings without noise")
+    if show:
+        made.add_argument("--show", action="store_true", help=show)
     return made.parse_args()
 
 

@@ -10,14 +10,13 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 from scipy import stats
 
 import fedward
@@ -29,18 +28,24 @@ _data_dir: str | None = None
 
 
 def carry_out(
-    train: Callable[[Any], Record], tasks: Sequence[Any], results: Path, data: str | None = None
+    train: Callable[[Any], Record],
+    tasks: Sequence[Any],
+    results: Path,
+    data: str | None = None,
+    processes: int | None = None,
 ) -> None:
-    """Trains on all cores, one thread each, and adds a line to ``results`` whenever a task is finished.
+    """Trains in processes of one thread each, and adds a line to ``results`` whenever a task is finished.
 
     Args:
       train: a function at the top of its file, from a task to its record.
       data: where MNIST lies; ``mnist`` reads it in every process.
+      processes: how many; one for each core if not given.
     """
     if not tasks:
         return
     # Not multiprocessing.Pool: it waits for ever for the task of a process that was killed.
-    pool = ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn"), _prepare, (data,))
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(processes or os.cpu_count(), context, _prepare, (data,))
     with pool, results.open("a") as file:
         done = as_completed([pool.submit(train, task) for task in tasks])
         for future in track(done, "training", total=len(tasks)):
@@ -63,14 +68,26 @@ def grouped(records: Iterable[Record]) -> dict[str, list[Record]]:
     return groups
 
 
-def mnist(users: int, classes: tuple[int, ...] = TEN_DIGITS) -> fedward.Federation:
-    """The same split of the digits in every process and for every seed; read once."""
-    return _mnist(_data_dir, users, classes)
+def mnist(users: int, classes: tuple[int, ...] = TEN_DIGITS, digits: int | None = None) -> fedward.Federation:
+    """The same split of the digits in every process and for every seed; read once.
+
+    Args:
+      digits: how many each user has, of 60,000; all of them are dealt out if not given.
+    """
+    return _mnist(_data_dir, users, classes, digits)
 
 
 @functools.cache
-def _mnist(data: str | None, users: int, classes: tuple[int, ...]) -> fedward.Federation:
-    return fedward.datasets.mnist.load(data_dir=data, users=users, classes=classes, seed=0)
+def _mnist(data: str | None, users: int, classes: tuple[int, ...], digits: int | None) -> fedward.Federation:
+    dealt = users if digits is None else 60_000 // digits
+    federation = fedward.datasets.mnist.load(data_dir=data, users=dealt, classes=classes, seed=0)
+    ends = federation.offsets[: users + 1]
+    return replace(
+        federation,
+        examples=federation.examples.span(0, int(ends[-1])),
+        offsets=ends,
+        names=federation.names[:users],
+    )
 
 
 def _prepare(data: str | None) -> None:
@@ -87,12 +104,21 @@ def parser(description: str) -> argparse.ArgumentParser:
     return made
 
 
-def seeds_and_rounds(description: str, *, seeds: int, rounds: int) -> argparse.Namespace:
-    """Reads a command line that asks for so many seeds and rounds, or only to draw."""
+def seeds_and_rounds(
+    description: str, *, seeds: int, rounds: int, sizes: Mapping[str, str] | None = None
+) -> argparse.Namespace:
+    """Reads a command line that asks for so many seeds and rounds, or only to draw.
+
+    Args:
+      sizes: other sizes, such as ``small``, and what they are.
+    """
     made = parser(description)
     made.add_argument("--seeds", type=int, default=seeds)
     made.add_argument("--rounds", type=int, default=rounds)
+    made.add_argument("--processes", type=int, help="how many train at once; one for each core if not given")
     made.add_argument("--show", action="store_true", help="only draw what is finished")
+    for size, what in (sizes or {}).items():
+        made.add_argument(f"--{size}", action="store_true", help=what)
     return made.parse_args()
 
 
@@ -102,55 +128,29 @@ def half_width(values: np.ndarray[Any, np.dtype[np.float64]]) -> float:
     return float(stats.t.ppf(0.975, len(values) - 1) * error)
 
 
-def noise_table(
-    description: str,
-    accuracy: Callable[[tuple[float, int]], Record],
-    *,
-    paper: Mapping[float, float],
-    runs: Sequence[str],
-    results: Path,
-) -> None:
-    """A table of paper 002: accuracy against the noise multiplier, beside what the paper prints.
-
-    Args:
-      accuracy: from a noise multiplier and a seed to the record ``measured`` makes.
-      runs: how many runs at which noise, as on the command line, if it says nothing.
-    """
-    made = parser(description)
-    made.add_argument("--runs", action="append", metavar="σ=N", help="how many runs at which noise")
-    options = made.parse_args()
-    wanted = [pair.split("=") for pair in options.runs or runs]
-    done = {(record["noise_multiplier"], record["seed"]) for record in finished(results)}
-    tasks = [(float(z), seed) for z, n in wanted for seed in range(int(n)) if (float(z), seed) not in done]
-    carry_out(accuracy, tasks, results, options.data)
-
-    table = Table("σ", "paper", "measured", "95 % interval", "deviation of one run", "runs")
-    found = {(record["noise_multiplier"], record["seed"]): record["accuracy"] for record in finished(results)}
-    for noise, printed in paper.items():
-        values = 100 * np.array([value for (z, _), value in found.items() if z == noise])
-        if len(values) > 1:
-            mean, half = values.mean(), half_width(values)
-            table.add_row(
-                f"{noise:g}",
-                f"{printed:.2f}",
-                f"{mean:.2f}",
-                f"{mean - half:.2f} to {mean + half:.2f}",
-                f"{values.std(ddof=1):.1f}",
-                str(len(values)),
-            )
-    Console().print(table)
+def interval(values: Iterable[float], digits: int = 1) -> str:
+    """Mean and half of Student's 95 % interval over seeds, in percent; the mean alone of a single one."""
+    numbers = 100 * np.array(list(values), dtype=float)
+    half = f" ± {half_width(numbers):.{digits}f}" if len(numbers) > 1 else ""
+    return f"{numbers.mean():.{digits}f}{half}"
 
 
-def measured(
-    algorithm: fedward.Algorithm, federation: fedward.Federation, *, noise: float, seed: int, rounds: int
-) -> Record:
-    """A run of such a table: test accuracy of ``mnist_cnn`` after the last round."""
-    model = fedward.models.build(
-        "mnist_cnn", input_shape=(1, 28, 28), num_classes=federation.num_classes, seed=seed
-    )
-    backend = fedward.InProcess(model, federation)
-    for state, _ in fedward.train(algorithm, model, federation, rounds=rounds, seed=seed, backend=backend):
-        pass
-    assert federation.test is not None
-    accuracy = backend.evaluate(state.parameters, federation.test).accuracy
-    return {"noise_multiplier": noise, "seed": seed, "accuracy": accuracy}
+def band(records: list[Record], key: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, least and largest over seeds, round by round."""
+    curves = np.array([record[key] for record in records], dtype=float)
+    return curves.mean(0), curves.min(0), curves.max(0)
+
+
+def put_between(page: Path, mark: str, lines: Iterable[str]) -> None:
+    """Replaces what stands between two comments of a page, ``<!-- mark -->`` and ``<!-- end of mark -->``."""
+    before, begin, rest = page.read_text(encoding="utf8").partition(f"<!-- {mark} -->\n")
+    _, end, after = rest.partition(f"<!-- end of {mark} -->")
+    if not begin or not end:
+        raise SystemExit(f"{page} must hold <!-- {mark} --> and <!-- end of {mark} -->")
+    text = "\n".join(("", *lines, "", ""))
+    page.write_text(f"{before}{begin}{text}{end}{after}", encoding="utf8")
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table."""
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]

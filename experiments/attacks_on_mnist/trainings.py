@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import hashlib
 import sys
+import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from fedward.core.algorithm import Algorithm
 
 sys.path.append(str(Path(__file__).parents[1]))  # for support.py, beside the folders of the experiments
 import support
-from support import Record, finished, grouped, half_width, seeds_and_rounds
+from support import Record, band, finished, grouped, interval, seeds_and_rounds
 
 __all__ = [
     "DOCS",
@@ -39,7 +40,12 @@ DOCS = HERE.parents[1] / "docs" / "attacks"
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """One setting of a study; ``seed`` decides model, cohorts, attackers and noise."""
+    """One setting of a study; ``seed`` decides model, cohorts, attackers and noise.
+
+    Args:
+      digits: how many each user has; all of them are dealt out if not given.
+      every: after so many rounds it is measured.
+    """
 
     name: str
     seed: int
@@ -48,6 +54,7 @@ class Training:
     attack: Attack
     model: str = "mlp"
     classes: tuple[int, ...] = tuple(range(10))
+    digits: int | None = None
     every: int = 5
 
     @property
@@ -63,13 +70,27 @@ class Training:
     @property
     def digest(self) -> str:
         """Changes whenever a setting does, whatever its name; all seeds of a setting have the same."""
-        settings = repr((replace(self, seed=0), self.users))
+        settings = repr((described(replace(self, seed=0, every=1)), self.users))
         return hashlib.blake2b(settings.encode(), digest_size=16).hexdigest()
+
+
+def described(value: Any) -> Any:
+    """A setting without what stands at its default, so that a part may get a new option later on."""
+    if isinstance(value, tuple | list):
+        return [described(each) for each in value]
+    if not is_dataclass(value):
+        return value
+    return type(value).__name__, {
+        field.name: described(getattr(value, field.name))
+        for field in fields(value)
+        if field.init and getattr(value, field.name) != field.default
+    }
 
 
 def train(task: Training) -> Record:
     """One training: accuracy, attack success and cost, and the norms of updates, over rounds."""
-    federation = support.mnist(task.users, task.classes)
+    began = time.process_time()
+    federation = support.mnist(task.users, task.classes, task.digits)
     staged = task.attack.stage(task.algorithm, federation, task.seed)
     model = fedward.models.build(
         task.model, input_shape=(1, 28, 28), num_classes=len(task.classes), seed=task.seed
@@ -101,6 +122,7 @@ def train(task: Training) -> Record:
         for key, malicious in (("honest_norm", False), ("malicious_norm", True)):
             norms = log.telemetry.norms_of(malicious=malicious)
             record[key].append(float(np.mean(norms)) if norms else None)
+    record["cpu_seconds"] = round(time.process_time() - began, 1)
     return record
 
 
@@ -109,7 +131,8 @@ def carry_out(tasks: Iterable[Training], results: Path, options: argparse.Namesp
     wanted = {task.key: task for task in tasks}
     done = set(_records(results, wanted))
     left = [] if options.show else [task for key, task in wanted.items() if key not in done]
-    support.carry_out(train, sorted(left, key=lambda task: task.seed), results, options.data)
+    left.sort(key=lambda task: task.seed)
+    support.carry_out(train, left, results, options.data, options.processes)
     return list(_records(results, wanted).values())
 
 
@@ -127,17 +150,3 @@ def _records(results: Path, wanted: dict[tuple[str, int, int], Training]) -> dic
                 )
             found[key] = record
     return found
-
-
-def interval(values: Iterable[float], digits: int = 1) -> str:
-    """Mean and the half width of Student's 95 % interval over seeds, in percent."""
-    numbers = 100 * np.array(list(values), dtype=float)
-    if len(numbers) < 2:
-        return f"{numbers.mean():.{digits}f}"
-    return f"{numbers.mean():.{digits}f} ± {half_width(numbers):.{digits}f}"
-
-
-def band(records: list[Record], key: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean, least and largest over seeds, round by round."""
-    curves = np.array([record[key] for record in records], dtype=float)
-    return curves.mean(0), curves.min(0), curves.max(0)

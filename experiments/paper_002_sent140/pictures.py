@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -10,13 +9,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from support import Record, grouped, half_width
-
-
-def interval(values: Sequence[float]) -> str:
-    """Mean and half of Student's 95 % interval over seeds, in percent."""
-    numbers = 100 * np.array(values, dtype=float)
-    return f"{numbers.mean():.1f}" + (f" ± {half_width(numbers):.1f}" if len(numbers) > 1 else "")
+from support import Record, grouped, interval
 
 
 def tables(records: list[Record]) -> None:

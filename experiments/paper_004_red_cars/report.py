@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib as mpl
 import numpy as np
@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from trainings import HERE
 
-from support import Record, half_width
+from support import Record, interval
 
 Groups = Mapping[str, list[Record]]
 LAST = 3
@@ -73,13 +73,6 @@ def pairs(groups: Groups) -> Table:
 
 def last(record: Record) -> float:
     return float(np.mean(record["attack_success"][-LAST:]))
-
-
-def interval(values: Iterable[float]) -> str:
-    """Mean and the half width of Student's 95 % interval over seeds, in percent."""
-    numbers = 100 * np.array(list(values))
-    half = f" ± {half_width(numbers):.1f}" if len(numbers) > 1 else ""
-    return f"{numbers.mean():.1f}{half}"
 
 
 def picture(groups: Groups, attacked: Sequence[int]) -> None:
