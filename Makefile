@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Both cores go to pytest-xdist; a thread pool in each worker would only fight over them.
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test sanitize lint install clean
+.PHONY: demo test docs sanitize lint install clean
 
 demo: install
 	rm -rf runs/demo
@@ -19,6 +19,10 @@ demo: install
 
 test: lint
 	$(BIN)/python -m pytest -n 2 --doctest-modules src tests
+
+# All pages as one site that opens from the disk: site/index.html.
+docs: install
+	$(BIN)/mkdocs build --strict
 
 # The tests of the native engine with an engine of its own that stops at the first wrong access to memory or
 # undefined operation. The kernels for AVX-512 take part as well: they are compiled for AVX2. Python forgets

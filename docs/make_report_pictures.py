@@ -27,30 +27,20 @@ DEFENCES: dict[str, dict[str, Any]] = {
     "user_dp_fedavg": {"preset": "user_dp_fedavg", "clip_bound": 0.5, "noise_multiplier": 1.0},
     "median": {"preset": "median"},
 }
-CERTIFIED: dict[str, Any] = {
-    "seed": 1,
-    "rounds": 6,
-    "data": {"name": "digits", "users": 300},
-    "model": {"name": "logistic_regression"},
-    "algorithm": {
-        "preset": "user_dp_fedavg",
-        "clip_bound": 4.0,
-        "noise_multiplier": 3.0,
-        "sampler": {"name": "poisson", "rate": 0.5},
-        "local": {"name": "sgd", "learning_rate": 2.0, "batch_size": 4, "epochs": 5},
-    },
-}
 
 
 def make_runs(folder: Path) -> list[Path]:
     """A backdoor against four defences, and a certificate."""
-    attacked = tomllib.loads((ROOT / "examples" / "backdoor_digits.toml").read_text(encoding="utf8"))
+    attacked, certified = (
+        tomllib.loads((ROOT / "examples" / f"{name}_digits.toml").read_text(encoding="utf8"))
+        for name in ("backdoor", "certified")
+    )
     own = {key: attacked["algorithm"][key] for key in ("sampler", "local")}
     found = []
     for name, defence in DEFENCES.items():
         changed = {"rounds": 15, "algorithm": defence | own, "evaluation": {"every": 1}}
         found.append(fedward("run", folder / name, attacked | changed))
-    return [*found, fedward("certify", folder / "certificate", CERTIFIED, "-m", "100", "--score", "vote")]
+    return [*found, fedward("certify", folder / "certificate", certified, "-m", "100", "--score", "vote")]
 
 
 def fedward(command: str, out: Path, experiment: dict[str, Any], *options: str) -> Path:
@@ -71,6 +61,8 @@ def look(page: Path, folder: Path) -> None:
         browser.media()
         browser.go(page)
         browser.screenshot(folder / "report.png")
+        # It opens the README, where there must be room for more than a picture.
+        browser.size(1200, 442)
         browser.run("document.querySelector('.explorer').scrollIntoView()")
         browser.screenshot(folder / "report-slider.png")
         browser.size(390, 844)

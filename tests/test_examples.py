@@ -38,16 +38,3 @@ def test_the_backdoor_of_the_example_succeeds_while_accuracy_looks_fine(tmp_path
     assert records[-1]["accuracy"] > 0.85
     assert records[0]["attack_success"] < 0.3  # it lags behind accuracy
     assert records[-1]["attack_success"] > 0.7
-
-
-def test_the_file_in_the_documentation_is_valid() -> None:
-    page = (ROOT / "docs" / "experiment-files.md").read_text(encoding="utf8")
-    prepare(parse(page.split("```toml\n")[1].split("```")[0]))
-
-
-def test_the_python_in_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (ROOT / "README.md").read_text(encoding="utf8")
-    exec(compile(page.split("```python\n")[1].split("```")[0], "README.md", "exec"), {})
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 5
-    assert lines[-1].startswith("5 (ε = ")

@@ -22,19 +22,20 @@ PAGE = (ROOT / "docs" / "attacks" / "README.md").read_text(encoding="utf8")
 
 def on_the_page(data: str) -> AttackSection:
     """The block of TOML that says which data it is for."""
-    (block,) = re.findall(rf"^```toml {data}\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE)
+    marked = rf"^<!-- toml: \[attack\] of examples/{data}\.toml -->\n```toml\n(.*?)^```$"
+    (block,) = re.findall(marked, PAGE, flags=re.DOTALL | re.MULTILINE)
     content = tomllib.loads(block) | {"who": {"name": "random", "count": 2}}
     return AttackSection.model_validate(content)
 
 
 def test_the_sentences_on_the_page_are_the_default_and_can_be_planted() -> None:
-    section = on_the_page("next_word")
+    section = on_the_page("word_backdoor")
     assert section.build().data == (WordBackdoor(sentences=LONDON, fraction=0.5),)
     assert section.stage(tiny_algorithm(10), tiny_text(), 1).goal is not None
 
 
 def test_the_red_cars_on_the_page_can_be_handed_out() -> None:
-    section = on_the_page("cifar10")
+    section = on_the_page("red_cars")
     assert section.build().data == (SemanticBackdoor(feature=RedCar(), target=2),)
     x = np.zeros((20, 3, 32, 32), dtype=np.float32)
     x[::4, 0] = 0.9

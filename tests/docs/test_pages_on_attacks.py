@@ -1,10 +1,11 @@
-"""What the pages say about attacks is tried out: every line of TOML, every block of Python."""
+"""What the pages say about attacks and defences is tried out, and they name everything there is."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +14,33 @@ import torch
 
 import fedward
 from fedward.aggregation import AGGREGATORS
-from fedward.attacks import MODEL_POISONINGS, POISONINGS, WHO, Attack
+from fedward.attacks import MODEL_POISONINGS, POISONINGS, WHO
 from fedward.attacks.poisoning import FEATURES, PATTERNS
 from fedward.backends import measure
 from fedward.experiment.config import from_content
 from fedward.experiment.runner import Setup, prepare
 from fedward.models import MODELS
 from fedward.presets import PRESETS
+from markdown_pages import blocks
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def page(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf8")
 
 
-def blocks(name: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", page(name), flags=re.DOTALL | re.MULTILINE)
+def texts(name: str, language: str) -> list[str]:
+    return [block.text for block in blocks(page(name)) if block.language == language]
+
+
+def attacks_on_digits() -> Iterator[str]:
+    """The blocks of the page on attacks but those that need other data; each holds for all later ones."""
+    named = None
+    for block in blocks(page("docs/attacks/README.md")):
+        named = block.directive("toml") or named
+        if block.language == "toml" and named == "[attack] of examples/backdoor_digits.toml":
+            yield block.text
 
 
 def listed_algorithms(name: str) -> list[str]:
@@ -37,7 +48,7 @@ def listed_algorithms(name: str) -> list[str]:
     return re.findall(r"^\| `(preset = [^`]*)`", page(name), flags=re.MULTILINE)
 
 
-ATTACKS = blocks("docs/attacks/README.md", "toml")
+ATTACKS = list(attacks_on_digits())
 
 
 def quick(**changed: Any) -> dict[str, Any]:
@@ -101,19 +112,19 @@ def test_every_defence_in_the_readme_fits_the_example(keys: str) -> None:
 def test_the_page_on_defences_names_every_rule_and_its_file_fits_the_example() -> None:
     for name in AGGREGATORS.keys() & PRESETS.keys():
         assert f"`{name}`" in page("docs/defences.md"), name
-    for block in blocks("docs/defences.md", "toml"):
+    for block in texts("docs/defences.md", "toml"):
         content = tomllib.loads(page("examples/backdoor_digits.toml"))
         prepare(from_content(content | tomllib.loads(block)))
 
 
 def test_the_page_on_experiment_files_names_every_attack_rule_and_model() -> None:
-    file = blocks("docs/experiment-files.md", "toml")[0]
+    file = texts("docs/experiment-files.md", "toml")[0]
     for name in (*POISONINGS, *MODEL_POISONINGS, *WHO, *MODELS, *(AGGREGATORS.keys() & PRESETS.keys())):
         assert re.search(rf"\b{name}\b", file), name
 
 
 def test_the_attack_in_python_replaces_the_model_in_one_round(capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = blocks("docs/attacks/README.md", "python")
+    (block,) = texts("docs/attacks/README.md", "python")
     exec(compile(block, "docs/attacks/README.md", "exec"), {})
     success = [float(share) for share in re.findall(r"success ([\d.]+)%", capsys.readouterr().out)]
     assert len(success) == 8
@@ -121,48 +132,6 @@ def test_the_attack_in_python_replaces_the_model_in_one_round(capsys: pytest.Cap
     assert success[6] > 50
 
 
-def test_the_parts_in_the_page_on_extending_work() -> None:
-    federation = fedward.datasets.digits.load(users=20, seed=1)
-    test = federation.test
-    assert test is not None
-    model = fedward.models.build("mlp", input_shape=(1, 8, 8), num_classes=10, seed=1)
-    sampler, local = fedward.EveryoneSampler(), fedward.SGD(learning_rate=0.1, batch_size=8, epochs=1)
-    names: dict[str, Any] = {
-        "fedward": fedward,
-        "dataclasses": dataclasses,
-        "dataclass": dataclasses.dataclass,
-        "torch": torch,
-        "sampler": sampler,
-        "local": local,
-        "model": model,
-        "algorithm": fedward.presets.fedavg(sampler=sampler, local=local),
-        "x": federation.examples.x,
-        "y": federation.examples.y,
-        "users": torch.repeat_interleave(torch.arange(20), federation.sizes),
-        "x_test": test.x,
-        "y_test": test.y,
-    }
-    attacks, models = [], []
-    for block in blocks("docs/extending.md", "python"):
-        before = names.get("algorithm"), names.get("attack")
-        exec(compile(block, "docs/extending.md", "exec"), names)
-        if names.get("attack") is not before[1]:
-            attacks.append(names["attack"])
-        if names["algorithm"] is not before[0]:
-            (state, _), *_ = fedward.train(names["algorithm"], model, federation, rounds=1, seed=1)
-            models.append(state.parameters)
-    assert len(models) == 2
-    for attack in attacks:
-        assert isinstance(attack, Attack)
-        staged = attack.stage(fedward.presets.fedavg(sampler=sampler, local=local), federation, seed=1)
-        ends = [
-            next(fedward.train(staged.algorithm, model, federation, rounds=1, seed=1, adversary=adversary))[0]
-            for adversary in (staged.adversary, None)
-        ]
-        assert not torch.equal(ends[0].parameters, ends[1].parameters)
-    assert len(attacks) == 2
-
-
 def test_the_attack_in_the_readme_is_the_one_of_the_example() -> None:
-    (block,) = blocks("README.md", "toml")
+    block = texts("README.md", "toml")[0]
     assert tomllib.loads(block)["attack"] == tomllib.loads(page("examples/backdoor_digits.toml"))["attack"]
