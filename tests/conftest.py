@@ -86,3 +86,19 @@ def small_mnist(tmp_path: Path, write_idx: Callable[..., Path]) -> Path:
         write_idx(raw / f"{part}-labels-idx1-ubyte.gz", np.arange(size) % 10)
     np.save(raw / "train-writers.npy", 100 + np.arange(60, dtype=np.int16) // 10)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def members(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of ``fedward infer membership``; not to be changed."""
+    from experiment.inferred import membership
+
+    return membership(tmp_path_factory.mktemp("members"))
+
+
+@pytest.fixture(scope="session")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of ``fedward infer property``; not to be changed."""
+    from experiment.inferred import property_of
+
+    return property_of(tmp_path_factory.mktemp("watched"))

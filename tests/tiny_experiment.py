@@ -1,4 +1,4 @@
-"""One small private experiment, as tables and as a file, for tests that only need some experiment."""
+"""Small experiments for tests that need some: a private one, as tables and as a file, and a plain one."""
 
 from __future__ import annotations
 
@@ -29,5 +29,15 @@ preset = "user_dp_fedavg"
 clip_bound = 1.0
 noise_multiplier = 2.0
 sampler = { name = "poisson", rate = 0.5 }
+local = { name = "sgd", learning_rate = 0.1, batch_size = 50, epochs = 1 }
+"""
+PLAIN = """
+seed = 1
+rounds = 2
+data = { name = "digits", users = 6 }
+model = { name = "logistic_regression" }
+[algorithm]
+preset = "fedavg"
+sampler = { name = "everyone" }
 local = { name = "sgd", learning_rate = 0.1, batch_size = 50, epochs = 1 }
 """

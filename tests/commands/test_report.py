@@ -14,20 +14,12 @@ from fedward.core.validate import InvalidValue
 from fedward.experiment import config
 from fedward.experiment.runner import prepare, run
 from fedward.experiment.store import open_run
+from tiny_experiment import PLAIN
 
 app = typer.Typer()
 app.command()(report_command)
 
-EXPERIMENT = """
-seed = 1
-rounds = 1
-data = { name = "digits", users = 4 }
-model = { name = "logistic_regression" }
-[algorithm]
-preset = "fedavg"
-sampler = { name = "everyone" }
-local = { name = "sgd", learning_rate = 0.1, batch_size = 50, epochs = 1 }
-"""
+EXPERIMENT = PLAIN.replace("rounds = 2", "rounds = 1").replace("users = 6", "users = 4")
 
 
 @pytest.fixture(scope="module")

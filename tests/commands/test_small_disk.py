@@ -16,6 +16,7 @@ import pytest
 
 from fedward.cli import main
 from fedward.experiment.catalogue.index import NAME
+from tiny_experiment import PLAIN
 
 DIFFERENCES = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "run_on_disk.py"))["differences"]
 
@@ -34,16 +35,7 @@ local = { name = "sgd", learning_rate = 0.5, batch_size = 8, epochs = 1 }
 delta = 1e-2
 accountant = "moments"
 """
-PLAIN = """
-seed = 1
-rounds = 10
-data = { name = "digits", users = 6 }
-model = { name = "logistic_regression" }
-[algorithm]
-preset = "fedavg"
-sampler = { name = "everyone" }
-local = { name = "sgd", learning_rate = 0.1, batch_size = 50, epochs = 1 }
-"""
+TEN_ROUNDS = PLAIN.replace("rounds = 2", "rounds = 10")
 PRETRAINING = """
 seed = 1
 epochs = 1
@@ -82,7 +74,7 @@ def fedward(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     """Runs the command in this process, in a directory with some files and a finished run."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "first.toml").write_text(EXPERIMENT)
-    (tmp_path / "plain.toml").write_text(PLAIN)
+    (tmp_path / "plain.toml").write_text(TEN_ROUNDS)
     (tmp_path / "pretraining.toml").write_text(PRETRAINING)
     (tmp_path / "sweep.toml").write_text(EXPERIMENT + "[sweep]\nseeds = [1, 2]\n")
 

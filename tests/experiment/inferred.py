@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
-from fedward.cli import main
+from command_line import exit_code
+from fedward.experiment.inference_record import InferenceRecord
+from fedward.experiment.run_record import load
+from tiny_experiment import PLAIN
 
 MEMBERSHIP = """
 seed = 1
@@ -24,38 +26,16 @@ local = { name = "sgd", learning_rate = 1.0, batch_size = 6, epochs = 3 }
 delta = 1e-3
 accountant = "rdp"
 """
-PROPERTY = """
-seed = 1
-rounds = 12
-data = { name = "digits", users = 6 }
-model = { name = "logistic_regression" }
-[algorithm]
-preset = "fedavg"
-sampler = { name = "everyone" }
-local = { name = "sgd", learning_rate = 0.1, batch_size = 50, epochs = 1 }
-"""
+PROPERTY = PLAIN.replace("rounds = 2", "rounds = 12")
 
 
 def inferred(path: Path, kind: str, content: str, *options: str) -> Path:
     """The directory of a finished run."""
     file = path / f"{kind}.toml"
     file.write_text(content)
+    arguments = ("infer", kind, file, *options, "--workers", 0, "--out", path / kind, "--json")
     with pytest.MonkeyPatch.context() as patch:
-        arguments = [
-            "infer",
-            kind,
-            str(file),
-            *options,
-            "--workers",
-            "0",
-            "--out",
-            str(path / kind),
-            "--json",
-        ]
-        patch.setattr(sys, "argv", ["fedward", *arguments])
-        with pytest.raises(SystemExit) as end:
-            main()
-    assert not end.value.code
+        assert exit_code(*arguments, monkeypatch=patch) == 0
     return path / kind
 
 
@@ -65,3 +45,10 @@ def membership(path: Path) -> Path:
 
 def property_of(path: Path) -> Path:
     return inferred(path, "property", PROPERTY, "--property", "label:3", "--users", "3", "--features", "20")
+
+
+def read(path: Path) -> InferenceRecord:
+    """A run that must be one of ``fedward infer``."""
+    record = load(path)
+    assert isinstance(record, InferenceRecord)
+    return record

@@ -11,27 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiment.inferred import membership, property_of
+from experiment.inferred import read
 from fedward.core.validate import InvalidValue
 from fedward.experiment.inference_curves import NAME
-from fedward.experiment.inference_record import PROPERTY, InferenceRecord, advantage
+from fedward.experiment.inference_record import PROPERTY, advantage
 from fedward.experiment.run_record import load
-
-
-@pytest.fixture(scope="module")
-def members(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return membership(tmp_path_factory.mktemp("members"))
-
-
-@pytest.fixture(scope="module")
-def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return property_of(tmp_path_factory.mktemp("watched"))
-
-
-def read(path: Path) -> InferenceRecord:
-    record = load(path)
-    assert isinstance(record, InferenceRecord)
-    return record
 
 
 def test_a_finished_run_of_membership_is_read_whole(members: Path) -> None:

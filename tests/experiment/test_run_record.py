@@ -18,17 +18,7 @@ from fedward.experiment.run_record import ReplicasRecord, RunRecord, load
 from fedward.experiment.runner import prepare, run
 from fedward.experiment.store import open_run
 from tiny_experiment import CONTENT
-
-EXPERIMENT = """
-seed = 1
-rounds = 2
-data = { name = "digits", users = 6 }
-model = { name = "logistic_regression" }
-[algorithm]
-preset = "fedavg"
-sampler = { name = "everyone" }
-local = { name = "sgd", learning_rate = 0.1, batch_size = 50, epochs = 1 }
-"""
+from tiny_experiment import PLAIN as EXPERIMENT
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiment.inferred import membership, property_of
+from experiment.inferred import read
 from fedward.attacks.inference import MembershipInference
 from fedward.experiment import config
 from fedward.experiment.inference import prepare_membership
@@ -16,22 +16,6 @@ from fedward.experiment.inference_record import InferenceRecord
 from fedward.experiment.run_record import load
 from fedward.report.page import render
 from fedward.report.page.inference import inference_charts, inference_part
-
-
-@pytest.fixture(scope="module")
-def members(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return membership(tmp_path_factory.mktemp("members"))
-
-
-@pytest.fixture(scope="module")
-def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return property_of(tmp_path_factory.mktemp("watched"))
-
-
-def read(path: Path) -> InferenceRecord:
-    record = load(path)
-    assert isinstance(record, InferenceRecord)
-    return record
 
 
 def text_of(page: str) -> str:

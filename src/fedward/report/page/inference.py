@@ -13,11 +13,12 @@ from fedward.attacks.inference.auc import Floats
 from fedward.experiment.inference_curves import Curve
 from fedward.experiment.inference_record import InferenceRecord, advantage
 from fedward.report.page.chart import Chart, Line
-from fedward.report.page.facts import Fact, about, in_short
+from fedward.report.page.facts import about, in_short
 from fedward.report.page.inference_words import NOTHING_PROVEN, SAME_MODEL, findings, question, verdict
 from fedward.report.page.numbers import at_most, many, percent
+from fedward.report.page.part import Part
 from fedward.report.page.promise import Promise, promise
-from fedward.report.page.reproduce import Recipe, of_inference
+from fedward.report.page.reproduce import of_inference
 from fedward.report.page.tables import Cell, Column, Table
 
 _ALLOWED = "most that privacy allows"
@@ -27,26 +28,17 @@ _FEW = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class InferencePart:
+class InferencePart(Part):
     """An inference attack, as the page shows it; ``verdict`` is empty before the end."""
 
-    key: str
-    name: str
-    path: str
-    state: str
-    finished: bool
-    summary: str
     question: str
     verdict: str
     findings: tuple[str, ...]
     limits: tuple[str, ...]
     crossed: bool
     table: Table | None
-    charts: tuple[Chart, ...]
     no_curves: str
     promise: Promise | None
-    facts: tuple[Fact, ...]
-    recipe: Recipe
 
 
 def inference_part(run: InferenceRecord, key: str, name: str) -> InferencePart:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from fedward.core.validate import InvalidValue
 from fedward.experiment.run_record import RunRecord
-from fedward.report.page.chart import Chart
 from fedward.report.page.examples import Library
 from fedward.report.page.facts import Fact, about, in_short
 from fedward.report.page.numbers import figure, many, percent
+from fedward.report.page.part import Part
 from fedward.report.page.promise import Promise, promise
-from fedward.report.page.reproduce import Recipe, of_run
+from fedward.report.page.reproduce import of_run
 from fedward.report.page.run_charts import charts
 from fedward.report.page.tables import Cell, Column, Table
 from fedward.report.page.triggered import Trigger, triggers
@@ -23,28 +23,19 @@ _ROWS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunPart:
+class RunPart(Part):
     """One training, as the page shows it.
 
     ``triggers`` is empty where nobody poisons data, and then ``no_triggers`` says why.
     """
 
-    key: str
-    name: str
-    path: str
-    state: str
-    finished: bool
-    summary: str
     headline: tuple[Fact, ...]
-    facts: tuple[Fact, ...]
     promise: Promise | None
     details: tuple[str, ...]
     notes: tuple[str, ...]
-    charts: tuple[Chart, ...]
     users: Table | None
     triggers: tuple[Trigger, ...]
     no_triggers: str
-    recipe: Recipe
 
 
 def run_part(run: RunRecord, key: str, name: str, library: Library) -> RunPart:

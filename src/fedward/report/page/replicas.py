@@ -14,10 +14,11 @@ from fedward.report.certified_accuracy import title
 from fedward.report.page.certified import CertifiedPart, certified_part
 from fedward.report.page.chart import Chart, Line
 from fedward.report.page.examples import Library
-from fedward.report.page.facts import Fact, about, in_short
+from fedward.report.page.facts import about, in_short
 from fedward.report.page.numbers import figure, many, percent
+from fedward.report.page.part import Part
 from fedward.report.page.promise import Promise, promise
-from fedward.report.page.reproduce import Recipe, of_replicas
+from fedward.report.page.reproduce import of_replicas
 from fedward.report.page.spending import guarantee
 from fedward.report.page.tables import Cell, Column, Table
 
@@ -26,23 +27,14 @@ _EPSILON = re.compile(r"\(ε (?:=|<) ([0-9.]+), δ = ")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplicasPart:
+class ReplicasPart(Part):
     """Many trainings, as the page shows them."""
 
-    key: str
-    name: str
-    path: str
-    state: str
-    finished: bool
-    summary: str
-    facts: tuple[Fact, ...]
     one_replica: tuple[str, ...]
     promises: tuple[tuple[str, Promise], ...]
     measured: Table | None
-    charts: tuple[Chart, ...]
     notes: tuple[str, ...]
     certified: CertifiedPart | None
-    recipe: Recipe
 
 
 def replicas_part(run: ReplicasRecord, key: str, name: str, library: Library) -> ReplicasPart:
