@@ -8,24 +8,9 @@ from typing import Any
 import pytest
 
 from command_line import answer
+from tiny_experiment import TWENTY
 
-FILE = """
-seed = 1
-rounds = 2
-[data]
-name = "digits"
-users = 20
-[model]
-name = "logistic_regression"
-[algorithm]
-preset = "user_dp_fedavg"
-clip_bound = 0.5
-noise_multiplier = 1.0
-sampler = { name = "poisson", rate = 0.5 }
-local = { name = "sgd", learning_rate = 0.1, batch_size = 10, epochs = 1 }
-[privacy]
-accountant = "rdp"
-"""
+FILE = TWENTY
 
 
 @pytest.fixture

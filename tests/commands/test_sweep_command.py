@@ -9,32 +9,20 @@ from typing import Any
 import pytest
 
 from command_line import answer
+from tiny_experiment import TWENTY
 
-FILE = """
-seed = 1
-rounds = 2
-[data]
-name = "digits"
-users = 20
-[model]
-name = "logistic_regression"
-[algorithm]
-preset = "user_dp_fedavg"
-clip_bound = 0.5
-noise_multiplier = 1.0
-sampler = { name = "poisson", rate = 0.5 }
-local = { name = "sgd", learning_rate = 0.1, batch_size = 10, epochs = 1 }
+FILE = (
+    TWENTY
+    + """delta = 1e-3
 [attack]
 who = { name = "random", count = 2 }
 data = [{ name = "single_pixel" }]
-[privacy]
-accountant = "rdp"
-delta = 1e-3
 [sweep]
 seeds = 2
 algorithm.noise_multiplier = [1.0, 2.0]
 attack = [false, { who = { name = "random", count = 5 }, label = "five" }]
 """
+)
 
 
 @pytest.fixture

@@ -38,7 +38,8 @@ def test_spent_and_left_are_those_of_the_ledger(tmp_path: Any) -> None:
     whole = setup.planned.epsilon
     after_2 = setup.guarantee(2).epsilon
     assert meter.words(found[1]) == (
-        f"ε {after_2:.4g} spent, {whole - after_2:.4g} left of {whole:.4g} (whole training), δ = 0.01"
+        f"ε {after_2:.4g} spent, {whole - after_2:.4g} left of {whole:.4g} (whole training), "
+        "user level, add/remove, δ = 0.01, rdp, seeded noise: research only"
     )
     assert SpendingMeter(setup).words(found[3]).startswith(f"ε {whole:.4g} spent, 0 left of ")
 

@@ -7,6 +7,7 @@ import time
 
 from fedward.experiment.runner import Progress
 from fedward.experiment.setup import Setup
+from fedward.privacy import Guarantee
 from fedward.privacy.pld import NoiseTooSmall
 
 # At most one part in so many of the time goes into knowing ε.
@@ -23,12 +24,12 @@ class SpendingMeter:
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._budget = setup.experiment.make_budget(setup.algorithm, setup.federation)
-        self._spent: tuple[int, float] | None = None
+        self._spent: tuple[int, Guarantee] | None = None
         self._free_at = 0.0
         self._whole = math.inf if setup.algorithm.unproven else self._limit()
 
     def words(self, step: Progress) -> str:
-        """``ε 2.68 spent, 2.42 left of 5.10 (whole training), δ = 0.001``."""
+        """``ε 2.68 spent, 2.42 left of 5.10 (whole training)``, and what that ε is about."""
         if self._setup.algorithm.unproven:
             return "no privacy guarantee"
         began = time.monotonic()
@@ -38,21 +39,26 @@ class SpendingMeter:
             self._free_at = now + _PART * (now - began)
         about = "budget" if self._budget is not None else "whole training"
         assert self._spent is not None  # the first step could afford it
-        rounds, spent = self._spent
+        rounds, guarantee = self._spent
+        spent = guarantee.epsilon
         late = "" if rounds == step.rounds else f" by round {rounds:,}"
         whose = "a user's " if self._setup.algorithm.accounting == "users" else ""
         left = f"{max(0.0, self._whole - spent):.4g} left of {self._whole:.4g}"
-        return f"{whose}ε {spent:.4g} spent{late}, {left} ({about}), δ = {self._setup.delta:g}"
+        seeded = ", seeded noise: research only" if guarantee.noise_source == "seeded" else ""
+        what = (
+            f"{guarantee.unit} level, {guarantee.adjacency}, δ = {guarantee.delta:g}, {guarantee.accountant}"
+        )
+        return f"{whose}ε {spent:.4g} spent{late}, {left} ({about}), {what}{seeded}"
 
     def _limit(self) -> float:
         return self._budget.epsilon if self._budget is not None else self._setup.planned.epsilon
 
-    def _after(self, step: Progress) -> float:
+    def _after(self, step: Progress) -> Guarantee:
         delta, accountant = self._setup.delta, self._setup.accountant
         if step.users is not None:
-            return step.users.guarantees(delta, accountant).worst.epsilon
+            return step.users.guarantees(delta, accountant).worst
         assert step.ledger is not None
         try:
-            return step.ledger.guarantee(delta, accountant).epsilon
+            return step.ledger.guarantee(delta, accountant)
         except NoiseTooSmall:
-            return step.ledger.guarantee(delta, "rdp").epsilon
+            return step.ledger.guarantee(delta, "rdp")
