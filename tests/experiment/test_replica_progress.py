@@ -83,3 +83,13 @@ def test_stored_scores_are_charged_to_their_own_block_alone(
     hours.once(ReplicaDirectory, "finish_block", 40.0)
     steps = go(wanted(8, {**CONTENT, "rounds": 1}, axes=[], block=4), tmp_path)
     assert steps[8].seconds_left == pytest.approx(40.0)
+
+
+def test_accuracy_so_far_is_the_mean_over_all_replicas_of_this_session() -> None:
+    jobs: Any = SimpleNamespace(asked=0, run=0)
+    clock = replica_progress.ReplicaClock({"round": 1}, 10, 4, jobs)
+    assert clock.progress().accuracy == {}
+    clock.finish(5, {"all": [0.25]})
+    found = clock.finish(8, {"all": [0.5, 0.75, 1.0]})
+    assert found.finished == 8
+    assert found.accuracy == {"all": pytest.approx(0.625)}
