@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import ValidationError, field_validator, model_validator
+from pydantic import field_validator, model_validator
 from torch import nn
 
 from fedward.core.algorithm import Algorithm
@@ -17,7 +17,7 @@ from fedward.core.types import Sampler
 from fedward.core.validate import InvalidValue, one_of, open_unit, positive, whole
 from fedward.datasets import DATASETS
 from fedward.experiment.attack_section import AttackSection
-from fedward.experiment.errors import check_depth, describe
+from fedward.experiment.errors import validated
 from fedward.experiment.model_section import MODEL
 from fedward.experiment.overrides import overridden, source_of
 from fedward.experiment.sections import OneOf, PartSection, Section
@@ -187,12 +187,7 @@ def from_content(content: dict[str, Any], source: str = "experiment") -> Experim
             f"{source} has a [sweep] table and so describes many experiments: run it with fedward sweep, or "
             "take the table out with --set sweep="
         )
-    check_depth(content, source)
-    try:
-        return Experiment.model_validate(content)
-    except ValidationError as error:
-        lines = "\n".join(f"  {line}" for line in describe(error, content))
-        raise InvalidValue(f"{source} is not a valid experiment:\n{lines}") from None
+    return validated(Experiment, content, source, "experiment")
 
 
 def read(path: Path, changes: Sequence[str] = ()) -> Experiment:

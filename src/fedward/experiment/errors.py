@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from fedward.core.validate import InvalidValue, nearest
@@ -28,8 +28,20 @@ _WANTED = {
 _DEEPEST = 40
 _LONGEST = 200
 
+Model = TypeVar("Model", bound=BaseModel)
 
-def check_depth(content: dict[str, Any], source: str) -> None:
+
+def validated(model: type[Model], content: dict[str, Any], source: str, what: str) -> Model:
+    """The content of a file as that model; otherwise everything that is wrong with it, a line each."""
+    _check_depth(content, source)
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        lines = "\n".join(f"  {_line(details, content)}" for details in error.errors())
+        raise InvalidValue(f"{source} is not a valid {what}:\n{lines}") from None
+
+
+def _check_depth(content: dict[str, Any], source: str) -> None:
     """Refuses tables in tables and lists in lists beyond all reason."""
     level: list[Any] = [content]
     for _ in range(_DEEPEST):
@@ -40,12 +52,8 @@ def check_depth(content: dict[str, Any], source: str) -> None:
     raise InvalidValue(f"{source} must not have more than {_DEEPEST} tables or lists within each other")
 
 
-def describe(error: ValidationError, content: dict[str, Any]) -> list[str]:
-    """One line for each thing that is wrong: the key, what is wrong with it, which value it has."""
-    return [_line(details, content) for details in error.errors()]
-
-
 def _line(details: ErrorDetails, content: dict[str, Any]) -> str:
+    """One thing that is wrong: the key, what is wrong with it, which value it has."""
     key = _key(details["loc"], content, missing=details["type"] == "missing")
     if details["type"] == "missing":
         return f"{key} is missing"

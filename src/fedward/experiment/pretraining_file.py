@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import ValidationError, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidValue, whole
+from fedward.core.validate import whole
 from fedward.datasets import DATASETS
 from fedward.experiment.config import read_content
-from fedward.experiment.errors import check_depth, describe
+from fedward.experiment.errors import validated
 from fedward.experiment.model_section import MODEL
 from fedward.experiment.overrides import source_of
 from fedward.experiment.sections import OneOf, PartSection, Section
@@ -69,12 +69,7 @@ class PretrainingFile(Section):
 
 def from_content(content: dict[str, Any], source: str = "pre-training") -> PretrainingFile:
     """Checks the content of a pre-training file as a whole."""
-    check_depth(content, source)
-    try:
-        return PretrainingFile.model_validate(content)
-    except ValidationError as error:
-        lines = "\n".join(f"  {line}" for line in describe(error, content))
-        raise InvalidValue(f"{source} is not a valid pre-training:\n{lines}") from None
+    return validated(PretrainingFile, content, source, "pre-training")
 
 
 def read(path: Path, changes: Sequence[str] = ()) -> PretrainingFile:
