@@ -7,6 +7,8 @@ import sys
 from typing import Any, NamedTuple
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from fedward.cli import main
 
@@ -37,3 +39,12 @@ def answer(*arguments: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     captured = capsys.readouterr()
     assert "Traceback" not in captured.err
     return Answer(code, captured.out, captured.err)
+
+
+def output_of(app: typer.Typer, *arguments: object) -> str:
+    """What a command prints that is called by itself; errors are raised."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output

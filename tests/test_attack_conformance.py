@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import fedward
+from attacks.staged_training import train_under
 from fedward.aggregation import AGGREGATORS, Mean
 from fedward.attacks import Attack, NamedUsers, RandomUsers, Staged
 from fedward.attacks.model_poisoning import SkipLocalPrivacy
@@ -49,18 +50,7 @@ ATTACKS = [*map(attack_by, ATTACK_PARTS), *(attack_by(SinglePixel(), who) for wh
 def under(
     staged: Staged | None, algorithm: Algorithm, *, rounds: int = 2, state: ServerState | None = None
 ) -> list[tuple[ServerState, RoundLog]]:
-    """A training under attack, or without one."""
-    return list(
-        fedward.train(
-            staged.algorithm if staged else algorithm,
-            PICTURE_MODEL,
-            staged.federation if staged else PICTURES,
-            rounds=rounds,
-            seed=1,
-            adversary=staged.adversary if staged else None,
-            state=state,
-        )
-    )
+    return train_under(staged, algorithm, PICTURE_MODEL, PICTURES, rounds=rounds, state=state)
 
 
 @pytest.mark.parametrize("part", POISONINGS, ids=repr)

@@ -15,25 +15,9 @@ from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 from dp_accounting.pld import PLDAccountant
 
 from command_line import answer
+from tiny_experiment import TWENTY
 
-EXPERIMENT = """
-seed = 1
-rounds = {rounds}
-[data]
-name = "digits"
-users = 20
-[model]
-name = "logistic_regression"
-[algorithm]
-preset = "user_dp_fedavg"
-clip_bound = 0.5
-noise_multiplier = 1.0
-sampler = {{ name = "poisson", rate = 0.5 }}
-local = {{ name = "sgd", learning_rate = 0.1, batch_size = 10, epochs = 1 }}
-[privacy]
-delta = 1e-3
-accountant = "rdp"
-"""
+EXPERIMENT = TWENTY + "delta = 1e-3\n"
 
 
 @pytest.fixture
@@ -180,7 +164,7 @@ def test_a_search_that_stopped_does_not_claim_that_nothing_is_there(fedward: Any
 
 
 def test_run_prints_rounds_accuracy_and_guarantee(fedward: Any, tmp_path: Path) -> None:
-    (tmp_path / "small.toml").write_text(EXPERIMENT.format(rounds=2))
+    (tmp_path / "small.toml").write_text(EXPERIMENT)
     answer = fedward("run", "small.toml")
     assert answer.code == 0
     for stated in ("accuracy", "ε", "user level", "rdp", "seeded", "runs/small"):
@@ -196,7 +180,7 @@ def test_run_prints_rounds_accuracy_and_guarantee(fedward: Any, tmp_path: Path) 
 
 
 def test_a_ledger_whose_claim_does_not_hold_is_found_out(fedward: Any, tmp_path: Path) -> None:
-    (tmp_path / "small.toml").write_text(EXPERIMENT.format(rounds=1))
+    (tmp_path / "small.toml").write_text(EXPERIMENT.replace("rounds = 2", "rounds = 1"))
     fedward("run", "small.toml")
     file = tmp_path / "runs" / "small" / "ledger.json"
     content = json.loads(file.read_text())
@@ -207,7 +191,7 @@ def test_a_ledger_whose_claim_does_not_hold_is_found_out(fedward: Any, tmp_path:
 
 
 def test_an_error_in_the_file_is_a_message_and_makes_no_run(fedward: Any, tmp_path: Path) -> None:
-    (tmp_path / "bad.toml").write_text(EXPERIMENT.format(rounds=2).replace("rate = 0.5", "rate = 5"))
+    (tmp_path / "bad.toml").write_text(EXPERIMENT.replace("rate = 0.5", "rate = 5"))
     answer = fedward("run", "bad.toml")
     assert answer.code == 2
     assert "algorithm.sampler: sampling rate must be above 0 and at most 1, got 5" in answer.err
@@ -228,7 +212,7 @@ def start(file: Path, out: Path, stderr: int = subprocess.DEVNULL) -> subprocess
 
 def test_a_second_process_is_told_that_the_directory_is_in_use(tmp_path: Path) -> None:
     file = tmp_path / "experiment.toml"
-    file.write_text(EXPERIMENT.format(rounds=100_000))
+    file.write_text(EXPERIMENT.replace("rounds = 2", "rounds = 100_000"))
     first = start(file, tmp_path / "run")
     try:
         while not (tmp_path / "run" / "rounds.jsonl").exists():

@@ -15,6 +15,7 @@ from dp_accounting import (
 
 from fedward.aggregation import WeightedMean
 from fedward.clipping import NoClipping
+from fedward.core.algorithm import Algorithm
 from fedward.core.validate import InvalidValue
 from fedward.presets import (
     adaptive_clipping,
@@ -105,17 +106,20 @@ def test_impossible_settings_are_refused(changes: dict[str, Any]) -> None:
         tiny_algorithm(**changes)
 
 
+def decaying(**changes: Any) -> Algorithm:
+    fields: dict[str, Any] = {
+        "num_users": 100,
+        "sampler": PoissonSampler(rate=0.2),
+        "local": tiny_sgd(),
+        "initial_bound": 0.05,
+        "decay": 0.99,
+    }
+    return clip_norm_decay(**(fields | changes))
+
+
 @pytest.mark.parametrize(("z", "wanted"), [(4.5, 4.13), (4.0, 4.72), (3.5, 5.50), (3.1, 6.35), (2.8, 7.17)])
 def test_clip_norm_decay_spends_what_the_paper_prints(z: float, wanted: float) -> None:
-    algorithm = clip_norm_decay(
-        num_users=100,
-        sampler=PoissonSampler(rate=0.2),
-        local=tiny_sgd(),
-        initial_bound=0.05,
-        decay=0.99,
-        noise_multiplier=z,
-        look_noise=3.5,
-    )
+    algorithm = decaying(noise_multiplier=z, look_noise=3.5)
     ledger = algorithm.planned_ledger(100, 300)
     parts = shares(ledger, 1e-5, "moments")
     assert parts is not None
@@ -129,15 +133,7 @@ def test_clip_norm_decay_spends_what_the_paper_prints(z: float, wanted: float) -
 
 
 def test_a_round_with_a_look_shows_both_shares_and_is_accounted_as_one_folded_gaussian() -> None:
-    algorithm = clip_norm_decay(
-        num_users=100,
-        sampler=PoissonSampler(rate=0.2),
-        local=tiny_sgd(),
-        initial_bound=0.05,
-        decay=0.99,
-        noise_multiplier=4.0,
-        look_noise=3.0,
-    )
+    algorithm = decaying(noise_multiplier=4.0, look_noise=3.0)
     look, plain = algorithm.round_event(100, 0), algorithm.round_event(100, 20)
     assert plain == PoissonSampledDpEvent(0.2, GaussianDpEvent(4.0))
     assert look == PoissonSampledDpEvent(0.2, ComposedDpEvent([GaussianDpEvent(4.0), GaussianDpEvent(3.0)]))
@@ -179,14 +175,6 @@ def test_norm_bounding_bounds_and_guarantees_nothing() -> None:
 
 
 def test_looks_are_charged_under_replace_one_as_well() -> None:
-    algorithm = clip_norm_decay(
-        num_users=100,
-        sampler=FixedSizeSampler(size=20),
-        local=tiny_sgd(),
-        initial_bound=0.05,
-        decay=0.99,
-        noise_multiplier=4.0,
-        look_noise=3.0,
-    )
+    algorithm = decaying(sampler=FixedSizeSampler(size=20), noise_multiplier=4.0, look_noise=3.0)
     inner = algorithm.round_event(100, 0).event
     assert inner == ComposedDpEvent([GaussianDpEvent(2.0), GaussianDpEvent(1.5)])

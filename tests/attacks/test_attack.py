@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 import fedward
+from attacks.staged_training import train_under
 from fedward.attacks import Attack, NamedUsers, PerCohort, RandomUsers, Staged
 from fedward.attacks.model_poisoning import (
     ALittleIsEnough,
@@ -47,17 +48,7 @@ def trained(
     staged: Staged | None, algorithm: Algorithm, rounds: int = 3, federation: Federation = PICTURES
 ) -> ServerState:
     """The end of a training under attack, or of a clean one."""
-    states = list(
-        fedward.train(
-            staged.algorithm if staged else algorithm,
-            tiny_picture_model(),
-            staged.federation if staged else federation,
-            rounds=rounds,
-            seed=1,
-            adversary=staged.adversary if staged else None,
-        )
-    )
-    return states[-1][0]
+    return train_under(staged, algorithm, tiny_picture_model(), federation, rounds=rounds)[-1][0]
 
 
 def test_an_attack_is_a_value() -> None:

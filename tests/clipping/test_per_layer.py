@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from torch import nn
 
 import fedward
 from fedward.clipping import ClipNormDecay, FixedBound, PerLayerNorm, RawMedian
-from fedward.core.algorithm import total_bound
+from fedward.core.algorithm import Algorithm, total_bound
 from fedward.core.parameters import ParameterSpec
 from fedward.core.validate import InvalidValue
 from fedward.presets import user_dp_fedavg
@@ -67,17 +68,13 @@ def test_noise_is_scaled_by_all_layers_together() -> None:
     assert one.round_event(20, 0) == each.round_event(20, 0)
 
 
+def layered(**options: Any) -> Algorithm:
+    return tiny_algorithm(sampler=EveryoneSampler(), layers=SIZES, **options)
+
+
 def test_released_noise_of_a_per_layer_round_has_that_deviation() -> None:
     federation, model = tiny_federation(), tiny_model()
-    algorithm = user_dp_fedavg(
-        num_users=12,
-        sampler=EveryoneSampler(),
-        local=tiny_sgd(),
-        clip="per-layer",
-        layers=SIZES,
-        clip_bound=0.5,
-        noise_multiplier=1.5,
-    )
+    algorithm = layered(clip="per-layer", clip_bound=0.5, noise_multiplier=1.5)
     size = ParameterSpec.of(model).size
     state = replace(algorithm.init(torch.zeros(size)), parameters=torch.zeros(size, dtype=torch.float64))
     moves = []
@@ -94,15 +91,7 @@ def test_released_noise_of_a_per_layer_round_has_that_deviation() -> None:
 
 def test_one_user_moves_the_model_by_at_most_all_bounds_together() -> None:
     federation, model = tiny_federation(), tiny_model()
-    algorithm = user_dp_fedavg(
-        num_users=12,
-        sampler=EveryoneSampler(),
-        local=tiny_sgd(),
-        clip="per-layer",
-        layers=SIZES,
-        clip_bound=(0.5, 0.2),
-        noise_multiplier=1e-3,
-    )
+    algorithm = layered(clip="per-layer", clip_bound=(0.5, 0.2), noise_multiplier=1e-3)
     state = algorithm.init(ParameterSpec.of(model).flatten(model))
     huge = torch.full((26,), 1e30)
     moved, _, _ = one_round(algorithm, state, federation, lambda u: huge if u == 0 else None)
@@ -114,15 +103,7 @@ def test_one_user_moves_the_model_by_at_most_all_bounds_together() -> None:
 @pytest.mark.parametrize("clip", ["median", "per-layer-median"])
 def test_the_medians_clip_to_the_median_and_print_no_epsilon(clip: str) -> None:
     federation, model = tiny_federation(), tiny_model()
-    algorithm = user_dp_fedavg(
-        num_users=12,
-        sampler=EveryoneSampler(),
-        local=tiny_sgd(),
-        clip=clip,  # type: ignore[arg-type]
-        layers=SIZES,
-        clip_bound=1.0,
-        noise_multiplier=1.0,
-    )
+    algorithm = layered(clip=clip, clip_bound=1.0, noise_multiplier=1.0)
     state = algorithm.init(ParameterSpec.of(model).flatten(model))
     _, log, _ = one_round(algorithm, state, federation, lambda u: torch.full((26,), float(u)))
     sizes = SIZES if clip == "per-layer-median" else (26,)

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from typing import Any
 
 import pytest
 import typer
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
-from typer.testing import CliRunner
 
+from command_line import output_of
 from fedward.certify.attack_cost import cost_bounds, theorem_3
 from fedward.certify.paper import equation_6, theorem_2
 from fedward.commands.certificate import attack_cost, attackers, k
@@ -20,19 +21,12 @@ app = typer.Typer(pretty_exceptions_enable=False)
 app.command("k")(k)
 app.command("attack-cost")(attack_cost)
 app.command("attackers")(attackers)
+run = partial(output_of, app)
 
 TRAINING = ["--noise-multiplier", 3, "--sampling-rate", 0.1, "--rounds", 3, "--delta", 0.0029]
 COST = ["--cost", 0.3, "--cost-bound", 0.5]
 SPENT = [(PoissonSampledDpEvent(0.1, GaussianDpEvent(3.0)), 3)]
 EPSILON = epsilon_of(SPENT, 0.0029, "moments", "add/remove")
-
-
-def run(*arguments: object) -> Any:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.output
 
 
 def answered(*arguments: object) -> Any:

@@ -13,25 +13,8 @@ from fedward.certify.tally import Tally, read_scores
 from fedward.experiment import config
 from fedward.experiment.replica_store import ReplicaDirectory
 from fedward.experiment.setup import prepare
+from tiny_experiment import THIRTY
 
-EXPERIMENT = """
-seed = 1
-rounds = 2
-[data]
-name = "digits"
-users = 30
-[model]
-name = "logistic_regression"
-[algorithm]
-preset = "user_dp_fedavg"
-clip_bound = 1.0
-noise_multiplier = 1.0
-sampler = { name = "poisson", rate = 0.8 }
-local = { name = "sgd", learning_rate = 0.5, batch_size = 10, epochs = 3 }
-[privacy]
-delta = 1e-3
-accountant = "rdp"
-"""
 ATTACK = """
 [attack]
 who = { name = "random", count = 3 }
@@ -43,7 +26,7 @@ data = [{ name = "single_pixel", target = 0, fraction = 1.0 }]
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "experiment.toml"
-    path.write_text(EXPERIMENT)
+    path.write_text(THIRTY)
     return path
 
 
@@ -162,7 +145,7 @@ def test_killed_and_resumed_it_is_the_same_certificate(
 def test_the_cost_of_an_attack_is_measured_beside_its_bounds(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file.write_text(EXPERIMENT + ATTACK)
+    file.write_text(THIRTY + ATTACK)
     out = file.parent / "run"
     command = ("certify", file, "-m", 30, "--attackers", "2,8", "--out", out)
     assert fedward(*command, "--json", monkeypatch=monkeypatch) == 0
@@ -182,18 +165,18 @@ def test_the_cost_of_an_attack_is_measured_beside_its_bounds(
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        (EXPERIMENT, ("--threat", "injekt"), "did you mean 'inject'"),
-        (EXPERIMENT, ("--method", "hoefding"), "did you mean 'hoeffding'"),
-        (EXPERIMENT, ("--error", "0"), "error"),
-        (EXPERIMENT, ("--score", "loss"), "score must be"),
-        (EXPERIMENT, ("--attendance", "chosen"), "attackers that choose their rounds"),
-        (EXPERIMENT, ("--attackers", "1"), "belong together"),
-        (EXPERIMENT + ATTACK, (), "belong together"),
-        (EXPERIMENT + ATTACK, ("--attackers", "1.5"), "whole numbers"),
-        (EXPERIMENT + ATTACK, ("--attackers", "x"), "whole numbers"),
-        (EXPERIMENT + ATTACK.replace("cost_bound = 4.0\n", ""), ("--attackers", "1"), "cost_bound"),
-        (EXPERIMENT.replace("noise_multiplier = 1.0\n", "noise_multiplier = 0.0\n"), (), "noise"),
-        (EXPERIMENT.replace('"poisson", rate = 0.8', '"fixed_size", size = 5'), (), "added or removed"),
+        (THIRTY, ("--threat", "injekt"), "did you mean 'inject'"),
+        (THIRTY, ("--method", "hoefding"), "did you mean 'hoeffding'"),
+        (THIRTY, ("--error", "0"), "error"),
+        (THIRTY, ("--score", "loss"), "score must be"),
+        (THIRTY, ("--attendance", "chosen"), "attackers that choose their rounds"),
+        (THIRTY, ("--attackers", "1"), "belong together"),
+        (THIRTY + ATTACK, (), "belong together"),
+        (THIRTY + ATTACK, ("--attackers", "1.5"), "whole numbers"),
+        (THIRTY + ATTACK, ("--attackers", "x"), "whole numbers"),
+        (THIRTY + ATTACK.replace("cost_bound = 4.0\n", ""), ("--attackers", "1"), "cost_bound"),
+        (THIRTY.replace("noise_multiplier = 1.0\n", "noise_multiplier = 0.0\n"), (), "noise"),
+        (THIRTY.replace('"poisson", rate = 0.8', '"fixed_size", size = 5'), (), "added or removed"),
     ],
 )
 def test_what_cannot_be_certified_is_told_before_anything_is_trained(

@@ -7,28 +7,11 @@ import numpy as np
 import pytest
 
 from command_line import exit_code as fedward
+from tiny_experiment import THIRTY
 
-EXPERIMENT = """
-seed = 1
-rounds = 2
-[data]
-name = "synthetic"
-users = 30
-examples = 8
-alpha = 1.0
-test_examples = 50
-[model]
-name = "logistic_regression"
-[algorithm]
-preset = "user_dp_fedavg"
-clip_bound = 1.0
-noise_multiplier = 1.0
-sampler = { name = "poisson", rate = 0.8 }
-local = { name = "sgd", learning_rate = 0.5, batch_size = 8, epochs = 3 }
-[privacy]
-delta = 1e-3
-accountant = "rdp"
-"""
+EXPERIMENT = THIRTY.replace('"digits"', '"synthetic"\nexamples = 8\nalpha = 1.0\ntest_examples = 50').replace(
+    "batch_size = 10", "batch_size = 8"
+)
 PLAIN = (
     EXPERIMENT.replace('"user_dp_fedavg"', '"fedavg"')
     .replace("clip_bound = 1.0\n", "")

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import typer
-from typer.testing import CliRunner
 
+from command_line import output_of
 from fedward.certify.planning import NO_ACCURACY
 from fedward.certify.replicas import Replicas
 from fedward.commands.plan import plan_command
@@ -16,17 +16,10 @@ from fedward.core.validate import InvalidValue
 
 app = typer.Typer()
 app.command()(plan_command)
+run = partial(output_of, app)
 
 GRID = ["--noise-multiplier", "1", "--noise-multiplier", "4", "--sampling-rate", "0.1", "--rounds", "3"]
 GOAL = ["--users", "200", "--k", "10"]
-
-
-def run(*arguments: str) -> Any:
-    result = CliRunner().invoke(app, arguments)
-    if isinstance(result.exception, InvalidValue):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.output
 
 
 def test_json_holds_every_option_and_says_that_accuracy_is_not_predicted() -> None:

@@ -13,31 +13,15 @@ import pytest
 
 from command_line import exit_code as fedward
 from fedward.experiment.replica_results import load_replicas
+from tiny_experiment import TWENTY
 
-EXPERIMENT = """
-seed = 1
-rounds = {rounds}
-[data]
-name = "digits"
-users = 10
-[model]
-name = "logistic_regression"
-[algorithm]
-preset = "user_dp_fedavg"
-clip_bound = 0.5
-noise_multiplier = 1.0
-sampler = {{ name = "poisson", rate = 0.5 }}
-local = {{ name = "sgd", learning_rate = 0.1, batch_size = 10, epochs = 1 }}
-[privacy]
-delta = 1e-3
-accountant = "rdp"
-"""
+EXPERIMENT = TWENTY.replace("users = 20", "users = 10") + "delta = 1e-3\n"
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "experiment.toml"
-    path.write_text(EXPERIMENT.format(rounds=2))
+    path.write_text(EXPERIMENT)
     return path
 
 
@@ -119,7 +103,7 @@ def test_a_stopped_run_leaves_nothing_behind_and_goes_on(
 ) -> None:
     """With real workers, in mid-training; twice, then to the end."""
     file, out = tmp_path / "experiment.toml", tmp_path / "run"
-    file.write_text(EXPERIMENT.format(rounds=40))
+    file.write_text(EXPERIMENT.replace("rounds = 2", "rounds = 40"))
     command = ["replicas", str(file), "-m", "6", "--block", "2", "--workers", "2", "--out", str(out)]
     # Tests that run in the background inherit that SIGINT is ignored; what has a handler is not inherited.
     before_tests = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -3,21 +3,23 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
 import typer
-from typer.testing import CliRunner
 
+from command_line import output_of
+from experiment.killing import run_to_end
 from fedward.commands.report import report_command
 from fedward.core.validate import InvalidValue
 from fedward.experiment import config
-from fedward.experiment.runner import prepare, run
-from fedward.experiment.store import open_run
+from fedward.experiment.runner import prepare
 from tiny_experiment import PLAIN
 
 app = typer.Typer()
 app.command()(report_command)
+answer = partial(output_of, app)
 
 EXPERIMENT = PLAIN.replace("rounds = 2", "rounds = 1").replace("users = 6", "users = 4")
 
@@ -25,18 +27,8 @@ EXPERIMENT = PLAIN.replace("rounds = 2", "rounds = 1").replace("users = 6", "use
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report-command") / "fine"
-    with open_run(path) as directory:
-        for _ in run(prepare(config.parse(EXPERIMENT)), directory):
-            pass
+    run_to_end(prepare(config.parse(EXPERIMENT)), path)
     return path
-
-
-def answer(*arguments: object) -> str:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if isinstance(result.exception, InvalidValue):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.output
 
 
 def test_a_page_is_written_and_named(finished: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,8 @@ import numpy as np
 import pytest
 import typer
 from dp_accounting import GaussianDpEvent, NonPrivateDpEvent
-from typer.testing import CliRunner
 
+from command_line import output_of
 from fedward.commands.users import users
 from fedward.core.validate import InvalidType, InvalidValue
 from fedward.privacy import epsilon_of, user_ledgers_file
@@ -17,17 +18,10 @@ from fedward.privacy.user_ledgers import UserLedgers
 
 app = typer.Typer()
 app.command()(users)
+answer = partial(output_of, app)
 
 EVENT = GaussianDpEvent(5.0)
 DELTA = ["--delta", "1e-5"]
-
-
-def answer(*arguments: object) -> str:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if isinstance(result.exception, InvalidValue):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.output
 
 
 def epsilon(rounds: int, accountant: str = "rdp") -> float:

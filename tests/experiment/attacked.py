@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 from pathlib import Path
@@ -15,6 +14,7 @@ from fedward.experiment.config import from_content
 from fedward.experiment.runner import Setup, prepare
 from fedward.experiment.store import open_run
 from fedward.report import terminal
+from tiny_experiment import changed
 
 CONTENT: dict[str, Any] = {
     "seed": 1,
@@ -68,14 +68,7 @@ KRUM: dict[str, Any] = CONTENT["algorithm"] | {"preset": "krum", "malicious": 1}
 
 def content(**changes: Any) -> dict[str, Any]:
     """The experiment with some keys changed: ``attack__who={...}`` stands for ``attack.who``."""
-    made = copy.deepcopy(CONTENT)
-    for key, value in changes.items():
-        *tables, last = key.split("__")
-        place = made
-        for table in tables:
-            place = place[table]
-        place[last] = value
-    return made
+    return changed(CONTENT, **changes)
 
 
 def setup_for(**changes: Any) -> Setup:

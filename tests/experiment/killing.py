@@ -73,3 +73,15 @@ def killed_and_resumed_everywhere(setup: Setup, path: Path, monkeypatch: pytest.
                 pass
         run_to_end(setup, place)
         found.append(place)
+
+
+def assert_no_kill_changes(
+    contents: Callable[[Path], Any], setup: Setup, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the file operation a run is killed at, it ends with the contents of a whole one."""
+    run_to_end(setup, path / "whole")
+    whole = contents(path / "whole")
+    found = killed_and_resumed_everywhere(setup, path, monkeypatch)
+    assert len(found) > 20
+    for place in found:
+        assert contents(place) == whole, place.name

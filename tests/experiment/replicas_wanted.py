@@ -11,22 +11,19 @@ from fedward.experiment.replica_run import ReplicaRun, prepare_variants, run_rep
 from fedward.experiment.replica_store import ReplicaDirectory
 from fedward.experiment.store import open_run
 from fedward.experiment.vary import Axis, variants
+from tiny_experiment import CONTENT as TINY
+from tiny_experiment import changed
 
-CONTENT: dict[str, Any] = {
-    "seed": 3,
-    "rounds": 3,
-    "data": {"name": "digits", "users": 8},
-    "model": {"name": "logistic_regression"},
-    "algorithm": {
-        "preset": "user_dp_fedavg",
-        "clip_bound": 0.5,
-        "noise_multiplier": 1.0,
-        "sampler": {"name": "poisson", "rate": 0.5},
-        "local": {"name": "sgd", "learning_rate": 0.1, "batch_size": 90, "epochs": 1},
-        "server": {"name": "momentum"},
-    },
-    "privacy": {"delta": 1e-2, "accountant": "rdp"},
-}
+CONTENT = changed(
+    TINY,
+    seed=3,
+    rounds=3,
+    data__users=8,
+    algorithm__clip_bound=0.5,
+    algorithm__noise_multiplier=1.0,
+    algorithm__local__batch_size=90,
+    algorithm__server={"name": "momentum"},
+)
 AXES = [Axis(key="algorithm.noise_multiplier", values=(1.0, 3.0))]
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tiny_experiment
 from fedward.core.validate import InvalidValue
 from fedward.datasets import DATASETS
 from fedward.experiment.config import Experiment, from_content, parse, read
@@ -46,18 +46,7 @@ CONTENT = tomllib.loads(TEXT)
 
 
 def changed(**changes: Any) -> dict[str, Any]:
-    """The content with dotted keys set (``__`` for the dot); None removes a key."""
-    content = copy.deepcopy(CONTENT)
-    for key, value in changes.items():
-        *tables, last = key.split("__")
-        place = content
-        for table in tables:
-            place = place[table]
-        if value is None:
-            del place[last]
-        else:
-            place[last] = value
-    return content
+    return tiny_experiment.changed(CONTENT, **changes)
 
 
 def test_a_file_becomes_the_parts_it_names() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from experiment.killing import run_to_end
 from fedward.core.federation import Federation
 from fedward.core.validate import InvalidValue
 from fedward.experiment import calibration
@@ -65,11 +66,7 @@ def test_what_will_be_done_is_counted() -> None:
 def test_epsilon_at_the_end_is_what_the_run_will_have_spent(tmp_path: Path) -> None:
     setup = setup_of()
     found = forecast(setup, measure=False)
-    with open_run(tmp_path / "run") as directory:
-        for _ in run(setup, directory):
-            pass
-        result = directory.result()
-    assert result is not None
+    result = run_to_end(setup, tmp_path / "run")
     assert found.spending.guarantee.to_json() == result["guarantee"]
     assert set(found.spending.others) == {"moments", "pld"}
     ordered = [found.spending.others["pld"], found.spending.guarantee, found.spending.others["moments"]]
@@ -90,11 +87,7 @@ def test_an_accountant_without_a_proof_says_why() -> None:
 def test_the_budget_ends_training_where_the_forecast_says(rounds: int, tmp_path: Path) -> None:
     setup = setup_of(f"privacy.budget={setup_of().guarantee(rounds).epsilon * 1.001}")
     found = forecast(setup, measure=False)
-    with open_run(tmp_path / "run") as directory:
-        for _ in run(setup, directory):
-            pass
-        result = directory.result()
-    assert result is not None
+    result = run_to_end(setup, tmp_path / "run")
     assert (found.rounds, found.spending.ended_by_budget) == (result["rounds"], result["stopped_by_budget"])
     assert found.rounds == rounds
     assert found.jobs.asked == rounds * 10

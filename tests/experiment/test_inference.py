@@ -55,6 +55,17 @@ def interrupted(steps: Any, after: int) -> int:
     return done
 
 
+def carried_out(wanted: Any, path: Path, run: Any, finish: Any, kills: tuple[int, ...]) -> Any:
+    """The end of an attack that was ended, and gone on with, after so many rounds each time."""
+    for after in kills:
+        with open_run(path) as directory:
+            interrupted(run(wanted, directory), after)
+    with open_run(path) as directory:
+        for _ in run(wanted, directory):
+            pass
+        return finish(wanted, directory)
+
+
 @pytest.fixture(autouse=True)
 def _every_round_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inference_files, "SAVE_EVERY", 0.0)
@@ -64,13 +75,7 @@ def membership(path: Path, kills: tuple[int, ...] = (), **options: Any) -> tuple
     wanted = prepare_membership(
         options.pop("experiment", experiment()), MembershipInference(**({"shadows": 4} | options))
     )
-    for after in kills:
-        with open_run(path) as directory:
-            interrupted(run_membership(wanted, directory), after)
-    with open_run(path) as directory:
-        for _ in run_membership(wanted, directory):
-            pass
-        return finish_membership(wanted, directory)
+    return carried_out(wanted, path, run_membership, finish_membership, kills)
 
 
 def test_killed_and_resumed_the_attacks_find_the_same(tmp_path: Path) -> None:
@@ -223,13 +228,7 @@ def watched(path: Path, kills: tuple[int, ...] = (), **options: Any) -> tuple[An
         options.pop("which", "label:3"),
         users=options.pop("users", 3),
     )
-    for after in kills:
-        with open_run(path) as directory:
-            interrupted(run_property(wanted, directory), after)
-    with open_run(path) as directory:
-        for _ in run_property(wanted, directory):
-            pass
-        return finish_property(wanted, directory)
+    return carried_out(wanted, path, run_property, finish_property, kills)
 
 
 def test_killed_and_resumed_the_participant_has_seen_the_same(tmp_path: Path) -> None:

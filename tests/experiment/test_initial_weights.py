@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from experiment.other_files import write_other_files
 from experiment.pretrained import pretrained, pretraining
 from fedward.core.parameters import ParameterSpec
 from fedward.core.validate import InvalidValue
@@ -174,23 +174,14 @@ def test_a_pretraining_that_is_not_finished_is_refused(tmp_path: Path) -> None:
     refused(path, r"are not finished: 1 of 3 epochs; the same `fedward pretrain` goes on with them")
 
 
-class Trap:
-    """A pickle that runs code when it is read."""
-
-    def __reduce__(self) -> Any:
-        return (Path.touch, (Path("trap"),))
-
-
 def test_files_of_any_other_kind_are_refused_and_run_no_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.pt").write_text("not a model")
-    (tmp_path / "empty.pt").write_bytes(b"")
-    (tmp_path / "pickle.pt").write_bytes(pickle.dumps(Trap()))
+    others = write_other_files(tmp_path)
     torch.save([1, 2], tmp_path / "list.pt")
     torch.save({"1.weight": "text"}, tmp_path / "words.pt")
-    for name in ("text.pt", "empty.pt", "pickle.pt", "list.pt", "words.pt"):
+    for name in (*others, "list.pt", "words.pt"):
         refused(tmp_path / name, rf"weights .*{name} must be a file of `fedward pretrain` or a state_dict")
     whole = write(tmp_path / "cut.pt", mlp()).read_bytes()
     (tmp_path / "cut.pt").write_bytes(whole[: len(whole) // 2])

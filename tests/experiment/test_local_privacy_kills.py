@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiment.killing import killed_and_resumed_everywhere, run_to_end
+from experiment.killing import assert_no_kill_changes, killed_and_resumed_everywhere, run_to_end
 from experiment.self_protected_runs import (
     FEDSGD,
     HISTOGRAM,
@@ -57,13 +57,7 @@ def contents(path: Path) -> dict[str, Any]:
 def test_a_run_killed_at_any_file_operation_ends_bit_identical(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algorithm: dict[str, Any]
 ) -> None:
-    setup = setup_for(algorithm, **SHORT)
-    run_to_end(setup, tmp_path / "whole")
-    whole = contents(tmp_path / "whole")
-    found = killed_and_resumed_everywhere(setup, tmp_path, monkeypatch)
-    assert len(found) > 20
-    for place in found:
-        assert contents(place) == whole, place.name
+    assert_no_kill_changes(contents, setup_for(algorithm, **SHORT), tmp_path, monkeypatch)
 
 
 def test_with_system_entropy_lost_rounds_are_charged_to_whoever_was_in_them(

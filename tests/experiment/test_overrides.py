@@ -11,25 +11,14 @@ from fedward.core.validate import InvalidValue
 from fedward.experiment.config import read
 from fedward.experiment.overrides import overridden, value_of
 from fedward.experiment.vary import Axis, variants
+from tiny_experiment import TWENTY
 
 CONTENT: dict[str, Any] = {
     "rounds": 3,
     "data": {"name": "digits"},
     "attack": {"data": [{"name": "single_pixel", "fraction": 1.0}, {"name": "label_flip"}]},
 }
-FILE = """
-seed = 1
-rounds = 3
-[data]
-name = "digits"
-users = 20
-[model]
-name = "logistic_regression"
-[algorithm]
-preset = "fedavg"
-sampler = { name = "poisson", rate = 0.5 }
-local = { name = "sgd", learning_rate = 0.1, batch_size = 10, epochs = 1 }
-"""
+FILE = TWENTY.replace("rounds = 2", "rounds = 3")
 
 
 @pytest.fixture

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiment.killing import run_to_end
 from fedward.api import certify
 from fedward.core.validate import InvalidValue
 from fedward.experiment import config
 from fedward.experiment.replica_run import ReplicaRun, prepare_variants, run_replicas
 from fedward.experiment.replica_store import ReplicaDirectory
 from fedward.experiment.run_record import ReplicasRecord, RunRecord, load
-from fedward.experiment.runner import prepare, run
+from fedward.experiment.runner import prepare
 from fedward.experiment.store import open_run
 from tiny_experiment import CONTENT
 from tiny_experiment import PLAIN as EXPERIMENT
@@ -24,9 +25,7 @@ from tiny_experiment import PLAIN as EXPERIMENT
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("record") / "run"
-    with open_run(path) as directory:
-        for _ in run(prepare(config.parse(EXPERIMENT)), directory):
-            pass
+    run_to_end(prepare(config.parse(EXPERIMENT)), path)
     return path
 
 

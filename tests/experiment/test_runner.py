@@ -7,41 +7,29 @@ from typing import Any
 import pytest
 import torch
 
-from experiment.killing import killed_and_resumed_everywhere, run_to_end
+from experiment.killing import assert_no_kill_changes, killed_and_resumed_everywhere, run_to_end
 from fedward.core.validate import InvalidValue
 from fedward.experiment import checkpoint, lines
 from fedward.experiment.config import from_content
 from fedward.experiment.runner import Setup, prepare, run
 from fedward.experiment.store import open_run
 from fedward.privacy import ledger_file
+from tiny_experiment import CONTENT as TINY
+from tiny_experiment import changed
 
-CONTENT: dict[str, Any] = {
-    "seed": 1,
-    "rounds": 4,
-    "data": {"name": "digits", "users": 10},
-    "model": {"name": "logistic_regression"},
-    "algorithm": {
-        "preset": "user_dp_fedavg",
-        "clip_bound": 0.5,
-        "noise_multiplier": 1.0,
-        "sampler": {"name": "poisson", "rate": 0.5},
-        "local": {"name": "sgd", "learning_rate": 0.1, "batch_size": 50, "epochs": 1},
-        "server": {"name": "momentum"},
-    },
-    "privacy": {"delta": 1e-3, "accountant": "rdp"},
-    "evaluation": {"every": 2},
-}
+CONTENT = changed(
+    TINY,
+    rounds=4,
+    algorithm__clip_bound=0.5,
+    algorithm__noise_multiplier=1.0,
+    algorithm__server={"name": "momentum"},
+    privacy__delta=1e-3,
+    evaluation={"every": 2},
+)
 
 
 def setup_for(**changes: Any) -> Setup:
-    content = json.loads(json.dumps(CONTENT))
-    for key, value in changes.items():
-        *tables, last = key.split("__")
-        place = content
-        for table in tables:
-            place = place[table]
-        place[last] = value
-    return prepare(from_content(content))
+    return prepare(from_content(changed(CONTENT, **changes)))
 
 
 SETUP = setup_for()
@@ -109,13 +97,7 @@ def test_a_finished_run_is_not_run_again(tmp_path: Path) -> None:
 def test_a_run_killed_at_any_file_operation_ends_bit_identical(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    setup = setup_for(rounds=2)
-    run_to_end(setup, tmp_path / "whole")
-    whole = contents(tmp_path / "whole")
-    found = killed_and_resumed_everywhere(setup, tmp_path, monkeypatch)
-    assert len(found) > 20
-    for place in found:
-        assert contents(place) == whole, place.name
+    assert_no_kill_changes(contents, setup_for(rounds=2), tmp_path, monkeypatch)
 
 
 def test_with_system_entropy_a_lost_round_is_charged_again_and_never_forgotten(

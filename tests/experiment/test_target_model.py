@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import math
-import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from experiment.other_files import write_other_files
 from fedward.core.parameters import ParameterSpec
 from fedward.core.validate import InvalidValue
 from fedward.experiment.digest import tensor_digest
@@ -60,22 +60,13 @@ def test_a_target_that_is_not_finite_is_refused(value: float, tmp_path: Path) ->
         read_target(tmp_path / "model.pt", tiny_model())
 
 
-class Trap:
-    """A pickle that runs code when it is read."""
-
-    def __reduce__(self) -> Any:
-        return (Path.touch, (Path("trap"),))
-
-
 def test_files_of_any_other_kind_are_refused_and_run_no_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.pt").write_text("not a model")
-    (tmp_path / "empty.pt").write_bytes(b"")
-    (tmp_path / "pickle.pt").write_bytes(pickle.dumps(Trap()))
+    others = write_other_files(tmp_path)
     (tmp_path / "directory.pt").mkdir()
-    for name in ("text.pt", "empty.pt", "pickle.pt", "directory.pt"):
+    for name in (*others, "directory.pt"):
         with pytest.raises(InvalidValue, match=f"target model .*{name}"):
             read_target(tmp_path / name, tiny_model())
     assert not (tmp_path / "trap").exists()

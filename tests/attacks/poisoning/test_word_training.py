@@ -11,6 +11,7 @@ from torch import nn
 
 import fedward
 from attacks.poisoning.tiny_text import VOCABULARY, sequences, tiny_text
+from attacks.staged_training import train_under
 from fedward.attacks import Attack, NamedUsers, RandomUsers, Staged
 from fedward.attacks.poisoning import WordBackdoor
 from fedward.backends import measure
@@ -44,17 +45,7 @@ def model() -> nn.Module:
 def under(
     staged: Staged | None, algorithm: Algorithm, *, rounds: int = 2, state: ServerState | None = None
 ) -> list[tuple[ServerState, RoundLog]]:
-    return list(
-        fedward.train(
-            staged.algorithm if staged else algorithm,
-            model(),
-            staged.federation if staged else TEXT,
-            rounds=rounds,
-            seed=1,
-            adversary=staged.adversary if staged else None,
-            state=state,
-        )
-    )
+    return train_under(staged, algorithm, model(), TEXT, rounds=rounds, state=state)
 
 
 def test_the_poisoned_model_completes_the_trigger_and_the_clean_one_does_not() -> None:

@@ -54,18 +54,18 @@ OPTIONS = st.fixed_dictionaries(
         "bidirectional": st.booleans(),
     }
 )
+RECURRENT: dict[str, Any] = {
+    "kind": CELLS,
+    "options": OPTIONS,
+    "size": SIZES,
+    "length": st.integers(1, 7),
+    "hidden": st.integers(1, 6),
+    "seed": st.integers(0, 100),
+}
 
 
 @settings(max_examples=40)
-@given(
-    kind=CELLS,
-    options=OPTIONS,
-    size=SIZES,
-    length=st.integers(1, 7),
-    into=st.integers(1, 5),
-    hidden=st.integers(1, 6),
-    seed=st.integers(0, 100),
-)
+@given(**RECURRENT, into=st.integers(1, 5))
 def test_recurrent_layers_of_any_shape(
     kind: Any, options: dict[str, Any], size: int, length: int, into: int, hidden: int, seed: int
 ) -> None:
@@ -75,16 +75,7 @@ def test_recurrent_layers_of_any_shape(
 
 
 @settings(max_examples=40)
-@given(
-    kind=CELLS,
-    options=OPTIONS,
-    size=SIZES,
-    length=st.integers(1, 7),
-    vocabulary=st.integers(1, 6),
-    width=st.integers(1, 5),
-    hidden=st.integers(1, 6),
-    seed=st.integers(0, 100),
-)
+@given(**RECURRENT, vocabulary=st.integers(1, 6), width=st.integers(1, 5))
 def test_words_through_a_table_a_recurrent_layer_and_a_linear_one(
     kind: Any,
     options: dict[str, Any],

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import runpy
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiment.killing import run_to_end
 from fedward.certify.certificate_file import dumps
 from fedward.certify.tally import Tally
 from fedward.experiment import config
@@ -17,28 +17,22 @@ from fedward.experiment.arrays_file import write_arrays
 from fedward.experiment.certification import Claims, certified
 from fedward.experiment.files import write_atomically
 from fedward.experiment.replica_run import ReplicaRun, prepare_variants
-from fedward.experiment.runner import prepare, run
+from fedward.experiment.runner import prepare
 from fedward.experiment.store import open_run
 from fedward.report.certified_accuracy import record
+from tiny_experiment import CONTENT as TINY
+from tiny_experiment import changed
 
 ROOT = Path(__file__).parents[3]
 BROWSER = runpy.run_path(str(ROOT / "tools" / "headless_browser.py"))
 
-EXPERIMENT = """
-seed = 1
-rounds = 3
-data = { name = "digits", users = 12 }
-model = { name = "logistic_regression" }
-[algorithm]
-preset = "user_dp_fedavg"
-clip_bound = 1.0
-noise_multiplier = 2.0
-sampler = { name = "poisson", rate = 0.5 }
-local = { name = "sgd", learning_rate = 0.1, batch_size = 20, epochs = 1 }
-[privacy]
-delta = 1e-2
-accountant = "moments"  # the fastest
-"""
+CONTENT = changed(
+    TINY,
+    rounds=3,
+    data__users=12,
+    algorithm__local__batch_size=20,
+    privacy__accountant="moments",  # the fastest
+)
 ATTACK = {
     "who": {"name": "random", "count": 4},
     "data": [{"name": "single_pixel", "target": 0}],
@@ -46,17 +40,16 @@ ATTACK = {
 }
 
 
-def experiment(**changed: Any) -> dict[str, Any]:
-    content = tomllib.loads(EXPERIMENT)
-    content["algorithm"] |= changed.pop("algorithm", {})
-    return content | changed
+def experiment(**others: Any) -> dict[str, Any]:
+    algorithm = others.pop("algorithm", {})
+    content = changed(CONTENT, **others)
+    content["algorithm"] |= algorithm
+    return content
 
 
 def made(content: dict[str, Any], path: Path) -> Path:
     """A real run, finished."""
-    with open_run(path) as directory:
-        for _ in run(prepare(config.from_content(content)), directory):
-            pass
+    run_to_end(prepare(config.from_content(content)), path)
     return path
 
 
