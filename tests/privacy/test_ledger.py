@@ -181,6 +181,11 @@ def test_the_papers_accounting_of_a_fixed_size_is_said_to_be_theirs() -> None:
     assert "the paper's accounting: it assumes Poisson sampling, the cohort was drawn at fixed size" in str(
         guarantee
     )
+    assert str(guarantee).startswith("not a guarantee, the papers' figure: (ε = 0.2808, δ = 0.0029)")
+    assert "add/remove assumed" in str(guarantee)
+    assert "replace-one" not in str(guarantee)
+    assert not guarantee.proven
+    assert ledger.guarantee(0.0029, "rdp").proven
     assert ledger.guarantee(0.0029, "rdp").epsilon == pytest.approx(0.7687, abs=5e-5)
     assert ledger.guarantee(0.0029, "rdp").caveat == ""
     with pytest.raises(InvalidValue, match="must be accounted by rdp"):

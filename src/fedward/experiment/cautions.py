@@ -18,6 +18,11 @@ _FAR_OFF = 2.0
 def cautions(setup: Setup, spent: Spending) -> Iterator[str]:
     """One line for each thing."""
     guarantee, algorithm, federation = spent.guarantee, setup.algorithm, setup.federation
+    if guarantee.private and not guarantee.proven:
+        yield (
+            "this ε is the papers' figure and not a guarantee: for cohorts of fixed size the true one may be "
+            'twice as large. accountant = "rdp" has a proof'
+        )
     if guarantee.private:
         hidden = federation.num_users if guarantee.unit == "user" else len(federation.examples)
         if guarantee.delta > 1 / hidden:
@@ -27,6 +32,8 @@ def cautions(setup: Setup, spent: Spending) -> Iterator[str]:
             )
         if guarantee.epsilon > _LARGE:
             yield f"ε = {guarantee.epsilon:.4g} is so large that it protects hardly anybody"
+        if setup.caveat:
+            yield setup.caveat
         if algorithm.noise_source == "seeded":
             yield (
                 "noise is seeded: whoever knows the seed can take it away again. For data that really is "

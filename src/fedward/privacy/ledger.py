@@ -11,10 +11,8 @@ from fedward.core.randomness import SOURCES, Source
 from fedward.core.validate import InvalidType, InvalidValue, one_of, whole
 from fedward.privacy.accountants import epsilon_of
 from fedward.privacy.events import ADJACENCIES, Adjacency, checked, times
-from fedward.privacy.guarantee import UNITS, Guarantee, Unit, text
+from fedward.privacy.guarantee import PAPERS_SAMPLING, UNITS, Guarantee, Unit, text
 from fedward.privacy.spending import fixed_size, mechanisms, non_private
-
-PAPERS_SAMPLING = "the paper's accounting: it assumes Poisson sampling, the cohort was drawn at fixed size"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,8 @@ def moments(spending: Spending, delta: float, adjacency: Adjacency) -> float:
 
     Guarantee: proven for Poisson sampling under add/remove and for plain Gaussians, though about twice what
     ``pld`` proves. Fixed-size sampling of m out of N is read as the papers do: as Poisson sampling with
-    q = m/N and half the sensitivity that replace-one has. That has no proof; a ``Guarantee`` says so.
+    q = m/N and half the sensitivity that replace-one has. As a guarantee that is false, for some settings by
+    far; ``Guarantee.proven`` says so.
 
     Args:
       spending: events and how often each happened.

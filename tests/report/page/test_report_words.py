@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fedward.experiment.run_record import load
 from fedward.privacy import Guarantee
+from fedward.privacy.guarantee import PAPERS_SAMPLING
 from fedward.report.page.certificate_words import headline, in_words
 from fedward.report.page.numbers import at_most, factor, guessed
 from fedward.report.page.promise import promise
@@ -73,6 +74,14 @@ def test_without_a_guarantee_no_number_is_given() -> None:
 )
 def test_every_qualification_is_kept(changed: dict[str, str], words: str) -> None:
     assert words in said(promise(guarantee(**changed), seed=1))
+
+
+def test_a_figure_that_nobody_proves_has_no_odds() -> None:
+    found = promise(guarantee(accountant="moments", adjacency="replace-one", caveat=PAPERS_SAMPLING), seed=1)
+    assert (found.private, found.limits) == (False, ())
+    assert found.heading.startswith("Not a guarantee: the papers' figure is ε = ")
+    assert "% of the time" not in said(found)
+    assert "at most" not in said(found)
 
 
 def test_a_large_epsilon_is_not_called_protection() -> None:

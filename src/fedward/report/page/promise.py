@@ -84,6 +84,8 @@ def promise(guarantee: Guarantee, *, seed: int, finished: bool = True) -> Promis
             statement=str(guarantee),
             limits=(),
         )
+    if not guarantee.proven:
+        return _papers_figure(guarantee)
     epsilon, delta = guarantee.epsilon, guarantee.delta
     who, worlds, question = _WORLDS[guarantee.unit, guarantee.adjacency]
     best = guessed(epsilon, delta)
@@ -101,6 +103,22 @@ def promise(guarantee: Guarantee, *, seed: int, finished: bool = True) -> Promis
         ),
         statement=str(guarantee),
         limits=tuple(_limits(guarantee, seed)),
+    )
+
+
+def _papers_figure(guarantee: Guarantee) -> Promise:
+    """No odds for a number that nobody proves."""
+    return Promise(
+        private=False,
+        heading=f"Not a guarantee: the papers' figure is ε = {figure(guarantee.epsilon)}",
+        sentences=(
+            "The papers account for cohorts of fixed size as if they were Poisson samples, and for a user "
+            "that is replaced as for one that leaves. That figure is shown to be compared with theirs. It "
+            "does not bound what the released models may give away; the true ε may be twice as "
+            'large. For a guarantee set accountant = "rdp", or sample by Poisson.',
+        ),
+        statement=str(guarantee),
+        limits=(),
     )
 
 

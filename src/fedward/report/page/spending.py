@@ -11,7 +11,7 @@ import numpy as np
 from fedward.core.validate import InvalidValue
 from fedward.experiment.run_record import RunRecord
 from fedward.privacy import ACCOUNTANTS, Guarantee, Ledger
-from fedward.privacy.ledger import PAPERS_SAMPLING
+from fedward.privacy.guarantee import PAPERS_SAMPLING
 from fedward.report.page.chart import thinned
 
 _MOST = {"moments": 12, "rdp": 12, "pld": 4}
