@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fedward.certify.replicas import Replicas
+from fedward.certify.tally import votes_of
 from fedward.core.validate import InvalidType, InvalidValue
 
 
@@ -73,6 +74,19 @@ def test_votes_go_to_the_most_likely_class() -> None:
     np.testing.assert_array_equal(votes.scores.argmax(axis=2), scores().argmax(axis=2))
     assert votes.score == "vote"
     assert (votes.scores.sum(axis=2) == 1).all()
+
+
+def test_a_model_without_an_opinion_votes_for_nobody() -> None:
+    """A model that is not finite has equal confidences; as a vote for class 0 they would certify class 0."""
+    broken = scores()
+    broken[4] = np.float32(1 / 3)
+    votes = made(scores=broken).votes()
+    assert (votes.scores[4] == 0).all()
+    assert (votes.scores[:4].sum(axis=2) == 1).all()
+    np.testing.assert_array_equal(votes.means(), votes_of(broken) / 6)
+    assert Replicas.from_bytes(votes.to_bytes()).digest() == votes.digest()
+    with pytest.raises(InvalidValue, match="votes must sum to at most 1, got 2"):
+        made(scores=np.ones((6, 20, 2), dtype=np.uint8), score="vote")
 
 
 def test_the_stored_file_gives_the_replicas_back() -> None:

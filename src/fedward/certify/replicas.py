@@ -30,7 +30,7 @@ class Replicas:
     """What M trainings that differ in nothing but their randomness say about n test examples.
 
     Args:
-      scores: ``[M, n, C]``, in [0, 1] and summing to 1 over the classes; for votes 0 or 1.
+      scores: ``[M, n, C]``, in [0, 1] and summing to 1 over the classes; for votes 0 or 1, and at most one 1.
       numbers: the replica number of each, all different: two replicas with one number share every
         random draw and count as one.
       seed: the seed that all of them share. It fixes the initial model and local shuffling.
@@ -73,7 +73,8 @@ class Replicas:
     def scores_of(self, start: int, stop: int) -> NDArray[np.float64]:
         """The scores on examples start to stop, scaled to sum to one."""
         part: NDArray[np.float64] = self.scores[:, start:stop].astype(np.float64)
-        part /= part.sum(axis=2, keepdims=True)
+        if self.score == "confidence":
+            part /= part.sum(axis=2, keepdims=True)
         return np.minimum(part, 1.0, out=part)
 
     def means(self) -> NDArray[np.float64]:
@@ -82,9 +83,10 @@ class Replicas:
         return np.concatenate([self.scores_of(start, start + _AT_ONCE).mean(axis=0) for start in parts])
 
     def votes(self) -> Replicas:
-        """The same replicas, each voting for its most likely class (the first of equals)."""
+        """The same replicas, each voting for its most likely class, or for nobody (see ``decided``)."""
         chosen = self.scores.argmax(axis=2)
-        votes = (chosen[:, :, None] == np.arange(self.classes)).astype(np.uint8)
+        votes = (chosen[:, :, None] == np.arange(self.classes)) & decided(self.scores)[:, :, None]
+        votes = votes.astype(np.uint8)
         return Replicas(scores=votes, numbers=self.numbers, seed=self.seed, score="vote", labels=self.labels)
 
     def digest(self) -> str:
@@ -158,13 +160,26 @@ def _scores(values: ArrayLike, score: Score) -> NDArray[Any]:
     if score == "vote" and bool(((array > 0) & (array < 1)).any()):
         raise InvalidValue(f"votes must be 0 or 1, got {array[(array > 0) & (array < 1)][0]}")
     sums = array.sum(axis=2, dtype=np.float64)
-    off = np.abs(sums - 1.0) > _SUM_TOLERANCE
+    off = sums > 1.0 if score == "vote" else np.abs(sums - 1.0) > _SUM_TOLERANCE
     if off.any():
         replica, example = np.argwhere(off)[0]
         raise InvalidValue(
-            f"{score}s must sum to 1, got {sums[replica, example]:.6g} in row {replica}, example {example}"
+            f"{score}s must sum to {'at most ' if score == 'vote' else ''}1, got {sums[replica, example]:.6g} in row {replica}, example {example}"
         )
     return array
+
+
+def decided(scores: NDArray[Any]) -> NDArray[np.bool_]:
+    """On which examples a model has an opinion.
+
+    A model that is not finite has the same confidence in all classes: it predicts nothing and votes for
+    nobody, where the first of equals would make it class 0.
+
+    >>> decided(np.array([[0.5, 0.5], [0.6, 0.4]], dtype=np.float32)).tolist()
+    [False, True]
+    """
+    found: NDArray[np.bool_] = scores.max(axis=-1) > scores.min(axis=-1)
+    return found
 
 
 def integers(name: str, values: ArrayLike, length: int) -> NDArray[np.int64]:

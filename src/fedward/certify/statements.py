@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fedward.certify.certificate import Certificate
+from fedward.certify.level import level
 
 _THREATS: dict[str, str] = {
     "inject": "Inject: k malicious {unit}s are added to this federation.",
@@ -37,7 +38,7 @@ def statements(certificate: Certificate) -> list[str]:
     return [
         f"This certificate is about the expected {score} of this mechanism with this initial model and these "
         "local seeds, over sampling and noise.",
-        f"For {examples}, with probability at least {1 - rule.error:g} over the replicas: under every attack "
+        f"For {examples}, with probability at least {level(rule.error)} over the replicas: under every attack "
         f"by at most k {ledger.unit}s the class with the largest expected {score} is the one stated as top.",
         *(_THREATS[threat].format(unit=ledger.unit) for threat in setting.threats),
         "For one released model, 'predicts' is a lower bound on the probability that it predicts this class"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedward.certify import scores_file
-from fedward.certify.replicas import Replicas, Score, integers
+from fedward.certify.replicas import Replicas, Score, decided, integers
 from fedward.core.validate import InvalidType, InvalidValue, whole
 
 _ARRAYS = ("counts", "replicas", "seed", "score", "labels")
@@ -117,19 +117,6 @@ def votes_of(scores: NDArray[Any]) -> NDArray[np.int64]:
         voters = np.flatnonzero(decided(each))
         counts[voters, each[voters].argmax(axis=1)] += 1
     return counts
-
-
-def decided(scores: NDArray[Any]) -> NDArray[np.bool_]:
-    """On which examples a model has an opinion.
-
-    A model that is not finite has the same confidence in all classes: it predicts nothing and votes for
-    nobody, where the first of equals would make it class 0.
-
-    >>> decided(np.array([[0.5, 0.5], [0.6, 0.4]], dtype=np.float32)).tolist()
-    [False, True]
-    """
-    found: NDArray[np.bool_] = scores.max(axis=1) > scores.min(axis=1)
-    return found
 
 
 Scores = Replicas | Tally

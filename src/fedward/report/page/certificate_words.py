@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fedward.certify.certificate import Attack, Certificate
+from fedward.certify.level import percentage
 from fedward.report.page.numbers import many, percent
 
 _THREATS: dict[tuple[str, str], tuple[str, str]] = {
@@ -39,6 +40,8 @@ LIMITS = (
     "class is known; certified accuracy counts those that are both.",
     "It certifies every number of attackers up to k, and nothing about more. An example that is not "
     "certified is not known to be at risk: it is only not proven to be safe.",
+    "The initial model is taken as it is: whoever had a hand in the weights that the training started from is "
+    "not among the k.",
     "Somebody who changes the example itself, when the model is used, is another attacker: nothing is said "
     "about that.",
     "The sums of updates are divided by a declared number that does not move when somebody joins, and the "
@@ -62,7 +65,7 @@ def in_words(certificate: Certificate, attack: Attack, k: int) -> tuple[str, ...
     """One threat, at one k."""
     accuracy = attack.accuracy
     rule = certificate.setting.confidence
-    sure = percent(1 - rule.error, 0 if rule.error >= 0.01 else 2)
+    sure = f"{percentage(rule.error)}\xa0%"
     if accuracy is None or k >= len(accuracy) or accuracy[k] == 0:
         return (
             "Nothing is certified: with this few trainings, or this much noise, not a single test example "

@@ -8,11 +8,15 @@ _PER_CENT = "\xa0%"  # no line ends between a number and its sign
 
 
 def percent(share: float | None, digits: int = 1) -> str:
+    """A share in percent. What is not all of them is never rounded to all of them.
+
+    >>> percent(0.8502), percent(0.9996), percent(None)
+    ('85.0\\xa0%', '99.9\\xa0%', 'none')
     """
-    >>> percent(0.8502), percent(None)
-    ('85.0\\xa0%', 'none')
-    """
-    return "none" if share is None or not math.isfinite(share) else f"{100 * share:.{digits}f}{_PER_CENT}"
+    if share is None or not math.isfinite(share):
+        return "none"
+    nearly = 100.0 - 10.0**-digits
+    return f"{min(100 * share, nearly) if share < 1 else 100 * share:.{digits}f}{_PER_CENT}"
 
 
 def figure(value: float | None) -> str:
