@@ -30,6 +30,15 @@ what was cut and what was chosen after a first look stands on its own page, unde
 counts replicas: whole trainings of one initial model that differ in sampling and noise. ε by `moments` is
 the papers' own accounting; `pld` and `rdp` are [tighter, or proven for what was run](privacy.md). Accuracy
 and success are in percent.
+
+The papers, by the numbers that they have in this project:
+
+- 000 and 001: Naseri, Hayes, De Cristofaro, *Local and central differential privacy for robustness and
+  privacy in federated learning*, 2020
+- 002: Xie et al., *Certified robustness for free in differentially private federated learning*
+- 003: a study of the clip size under local DP, in Japanese, of which we have fragments
+- 004: Miao, Li, Zhao, Zhou, Wu, *Differential private defense against backdoor attacks in federated
+  learning*
 """
 
 

@@ -9,6 +9,7 @@ are turned to where things are in the site.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,12 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         _, mark, anchor = target.partition("#")
         return posixpath.relpath(_in_site(root, path), posixpath.dirname(here) or ".") + mark + anchor
 
-    return with_links(markdown, change)
+    return _with_output_marked(with_links(markdown, change))
+
+
+def _with_output_marked(markdown: str) -> str:
+    """Gives blocks of text, which are what a command or a program prints, a class that site.css knows."""
+    return re.sub(r"^```text$", '```{ .text css_class="codehilite output" }', markdown, flags=re.MULTILINE)
 
 
 def _root(config: Any) -> Path:

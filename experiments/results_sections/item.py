@@ -49,7 +49,10 @@ class Item:
     @property
     def closing(self) -> str:
         """What it amounts to, as a sentence."""
-        verdict, size = (text[0].upper() + text[1:] for text in (self.verdict, self.size))
+        # A capital ε would read as an E.
+        verdict, size = (
+            text if text[0] == "ε" else text[0].upper() + text[1:] for text in (self.verdict, self.size)
+        )
         return f"**{verdict}.** {size}." + (f" {self.where}" if self.folder else "")
 
     @property

@@ -101,3 +101,11 @@ def test_every_link_between_pages_leads_to_a_file_of_the_site(site: Any) -> None
             if not (page.parent / path).resolve().exists():
                 wrong.append(f"{page.relative_to(folder)}: {target}")
     assert not wrong
+
+
+def test_what_a_command_prints_is_marked_and_what_a_reader_types_is_not(site: Any) -> None:
+    folder, _ = site
+    page = (folder / "how-to" / "notebooks.html").read_text(encoding="utf8")
+    blocks = (ROOT / "docs" / "how-to" / "notebooks.md").read_text(encoding="utf8")
+    assert page.count('class="codehilite output"') == blocks.count("\n```text\n") > 0
+    assert page.count('class="codehilite"') == blocks.count("\n```python\n") + blocks.count("\n```sh\n") > 0
