@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/report.md: real runs on built-in data, their report, and screenshots of it.
+"""Makes the pictures of report.md, sweeps.md and how-to/notebooks.md: real runs on built-in data.
 
 python docs/make_report_pictures.py [DIR]
 
@@ -9,6 +9,7 @@ It needs Chromium and ChromeDriver (Debian: chromium, chromium-driver).
 from __future__ import annotations
 
 import runpy
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import fedward
 from fedward.report.page import write
 from fedward.report.page.experiment_text import toml
 
@@ -29,6 +31,9 @@ DEFENCES: dict[str, dict[str, Any]] = {
 }
 
 
+SWEEP = "<!-- file: sweep.toml -->\n```toml\n"
+
+
 def make_runs(folder: Path) -> list[Path]:
     """A backdoor against four defences, and a certificate."""
     attacked, certified = (
@@ -39,17 +44,17 @@ def make_runs(folder: Path) -> list[Path]:
     found = []
     for name, defence in DEFENCES.items():
         changed = {"rounds": 15, "algorithm": defence | own, "evaluation": {"every": 1}}
-        found.append(fedward("run", folder / name, attacked | changed))
-    return [*found, fedward("certify", folder / "certificate", certified, "-m", "100", "--score", "vote")]
+        found.append(command("run", folder / name, attacked | changed))
+    return [*found, command("certify", folder / "certificate", certified, "-m", "100", "--score", "vote")]
 
 
-def fedward(command: str, out: Path, experiment: dict[str, Any], *options: str) -> Path:
-    if (out / ("certified.json" if command == "certify" else "result.json")).is_file():
+def command(name: str, out: Path, experiment: dict[str, Any], *options: str) -> Path:
+    if (out / {"certify": "certified.json", "sweep": "sweep.json"}.get(name, "result.json")).is_file():
         return out
     file = out.with_suffix(".toml")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(toml(experiment) + "\n", encoding="utf8")
-    called = [sys.executable, "-m", "fedward", command, str(file), "--out", str(out), *options]
+    called = [sys.executable, "-m", "fedward", name, str(file), "--out", str(out), *options]
     subprocess.run(called, check=True)
     return out
 
@@ -75,12 +80,24 @@ def look(page: Path, folder: Path) -> None:
         sys.exit(f"the page complains: {errors}")
 
 
+def plot(runs: list[Path], folder: Path) -> None:
+    """What the Python interface draws, and the picture of the sweep that its page describes."""
+    pages = Path(__file__).parent
+    for run, file in ((runs[2], "run-plot.png"), (runs[-1], "certificate-plot.png")):
+        fedward.load(run).plot().save(pages / "how-to" / file)
+    text = (pages / "sweeps.md").read_text(encoding="utf8").partition(SWEEP)[2].partition("```")[0]
+    sweep = command("sweep", folder / "sweep", tomllib.loads(text))
+    shutil.copy(sweep / "sweep.png", pages / "sweep.png")
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(temporary)
         page = Path(temporary) / "report.html"
-        write(make_runs(folder), page)
+        runs = make_runs(folder)
+        write(runs, page)
         look(page, Path(__file__).parent)
+        plot(runs, folder)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
@@ -11,6 +12,19 @@ import typer
 from typer.testing import CliRunner
 
 from fedward.cli import main
+
+
+def all_commands(app: typer.Typer) -> Iterator[tuple[str, Any]]:
+    """Every command by its name; a group that does something by itself is one too."""
+    return _below(typer.main.get_command(app))
+
+
+def _below(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    below = getattr(command, "commands", {})
+    if not below or (name and command.invoke_without_command):
+        yield name, command
+    for each, other in below.items():
+        yield from _below(other, f"{name} {each}".strip())
 
 
 class Answer(NamedTuple):

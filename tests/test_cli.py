@@ -134,6 +134,11 @@ FIXED = ["--noise-multiplier", 1, "--cohort-size", 5, "--steps", 1, "--delta", 0
         (epsilon_options(delta="nan"), "delta must be above 0 and below 1"),
         ([*epsilon_options(), "--accountant", "pdl"], "did you mean 'pld'"),
         ([*epsilon_options(), "--cohort-size", 5], "either --sampling-rate, or --cohort-size"),
+        (
+            [*epsilon_options(), "--users", 10],
+            "--users belongs to --cohort-size, got it with --sampling-rate",
+        ),
+        ([*epsilon_options(), "--look-noise", 3], "--look-noise belongs to --looks, got it without"),
         (FIXED, "--users is missing"),
         ([*FIXED, "--users", 4], "at most the number of users, 4, got 5"),
         (["--sampling-rate", 0.1, "--steps", 1, "--delta", 0.1], "--noise-multiplier is missing"),

@@ -7,17 +7,17 @@ import sys
 from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
 
 from fedward.commands import certificate, infer, runs
 from fedward.commands.certificate_check import check
 from fedward.commands.certify import certify_command
 from fedward.commands.check import check_command
+from fedward.commands.ledger import ledger
 from fedward.commands.list import list_command
 from fedward.commands.new import new_command
 from fedward.commands.plan import plan_command
 from fedward.commands.pretrain import pretrain_command
-from fedward.commands.privacy import calibrate, epsilon, ledger
+from fedward.commands.privacy import calibrate, epsilon
 from fedward.commands.replicas import replicas_command
 from fedward.commands.report import report_command
 from fedward.commands.run import run_command
@@ -27,6 +27,7 @@ from fedward.commands.users import users
 from fedward.core.failure import TrainingFailed
 from fedward.core.validate import InvalidValue
 from fedward.experiment.interrupts import Stopped, stop_on_signals
+from fedward.report.console import plain_console
 from fedward.version import __version__
 
 app = typer.Typer(
@@ -101,6 +102,6 @@ def _stop(stopped: Stopped) -> NoReturn:
 
 
 def _fail(message: str) -> NoReturn:
-    console = Console(stderr=True)
+    console = plain_console(stderr=True)
     console.print(f"error: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
     sys.exit(2)

@@ -86,7 +86,10 @@ def test_enough_of_many_examples_must_be_certified() -> None:
         (lambda: goal(top=1.2), "top confidence must be from 0 to 1, got 1.2"),
         (lambda: goal(top=math.nan), "top confidence must be from 0 to 1, got nan"),
         (lambda: goal(top=0.8, runner_up=0.3), "must add up to at most 1, got 0.8 and 0.3"),
-        (lambda: goal(top=0.3, runner_up=0.3), "within reach without attackers"),
+        (
+            lambda: goal(top=0.3, runner_up=0.3),
+            "top confidence must be above that of the runner-up, got 0.3 and 0.3",
+        ),
         (lambda: goal(threat="attack"), "threat must be one of"),
         (lambda: goal(epsilon=1.0), "delta must be given together with epsilon"),
         (lambda: goal(epsilon=-1.0, delta=1e-5), "epsilon must be positive and finite, got -1.0"),

@@ -16,6 +16,7 @@ from fedward.certify.confidence import Confidence
 from fedward.certify.replicas import Replicas
 from fedward.certify.setting import Setting
 from fedward.commands.certificate_check import check
+from fedward.core.validate import InvalidValue
 from fedward.privacy import Ledger
 
 app = typer.Typer()
@@ -73,10 +74,30 @@ def test_changed_scores_are_found(certificate: Path) -> None:
     assert "cannot be read" in json.loads(run(certificate, "--json").output)["problems"][0]
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"{}", b'{"format": "fedward certificate"}'])
-def test_what_is_no_certificate_does_not_hold(tmp_path: Path, content: bytes) -> None:
-    file = tmp_path / "certificate.json"
+@pytest.mark.parametrize("name", ["certificate.json", "certificate.json.gz"])
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"{}", b'{"format": "fedward ledger"}', b"certified"])
+def test_what_is_no_certificate_is_not_checked(tmp_path: Path, content: bytes, name: str) -> None:
+    """Nothing is wrong with a certificate, or right: the wrong file was given."""
+    file = tmp_path / name
     file.write_bytes(content)
+    for options in ([], ["--json"]):
+        result = run(file, *options)
+        assert result.output == ""
+        assert isinstance(result.exception, InvalidValue)
+        assert str(result.exception).startswith(f"{file} is not a certificate: ")
+
+
+def test_a_certificate_that_was_cut_off_does_not_hold(certificate: Path) -> None:
+    certificate.write_bytes(certificate.read_bytes()[:500])
+    result = run(certificate)
+    assert result.exit_code == 1
+    assert "the certificate does not hold" in result.output
+    assert str(certificate) in result.output.replace("\n", "")
+
+
+def test_a_certificate_of_another_version_does_not_hold(tmp_path: Path) -> None:
+    file = tmp_path / "certificate.json"
+    file.write_text('{"format": "fedward certificate"}')
     result = run(file, "--json")
     assert result.exit_code == 1
     answer = json.loads(result.output)

@@ -12,6 +12,7 @@ from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 from command_line import output_of
 from fedward.certify.attack_cost import cost_bounds, theorem_3
 from fedward.certify.paper import equation_6, theorem_2
+from fedward.certify.prediction import certified_k
 from fedward.commands.certificate import attack_cost, attackers, k
 from fedward.core.validate import InvalidValue
 from fedward.privacy import epsilon_of
@@ -54,6 +55,26 @@ def test_tight_mode_gives_the_ks_of_a_whole_curve(threat: str, wanted: int) -> N
     text = run(*options)
     assert f"k = {wanted}: certified against {wanted}" in text
     assert "expected confidence" in text
+
+
+def test_paper_mode_says_what_its_epsilon_is_about() -> None:
+    options = ["k", "--top", 0.8, *TRAINING, "--mode", "paper"]
+    assert "from ε = 0.2808 at δ = 0.0029 (user level, add/remove, papers' moments accountant)" in run(
+        *options
+    )
+    assert answered(*options)["adjacency"] == "add/remove"
+    assert "(user level, add/remove, rdp accountant)" in run(*options, "--accountant", "rdp")
+
+
+def test_where_the_search_ends_k_is_at_least_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Thousands of attackers would take long; eight are as good.
+    monkeypatch.setattr("fedward.commands.certificate.MOST", 8)
+    monkeypatch.setattr(
+        "fedward.commands.certificate.certified_k", lambda *given: certified_k(*given, most=8)
+    )
+    options = ["k", "--top", 1, *TRAINING]
+    assert answered(*options)["at_least"] is True
+    assert "k is at least 8, where the search ends: certified against 8 injected users" in run(*options)
 
 
 def test_hoeffdings_correction_is_labelled_as_the_papers() -> None:

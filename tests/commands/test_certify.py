@@ -203,6 +203,63 @@ def test_fewer_replicas_than_there_are_is_no_plan(
     assert "fixed beforehand" in " ".join(capsys.readouterr().err.split())
 
 
+def test_what_was_claimed_is_not_changed_after_a_look(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = file.parent / "run"
+    asked = ("certify", file, "--score", "vote", "--threat", "inject", "--out", out)
+    assert fedward(*asked, "-m", 4, monkeypatch=monkeypatch) == 0
+    before = {each.name: each.read_bytes() for each in out.iterdir()}
+    for changes, told in (
+        (("-m", 6), "got 6 where the results of 4 were shown already"),
+        (("-m", 4, "--error", 0.05), "error (0.01 there, 0.05 here)"),
+        (("-m", 4, "--threat", "present"), "(['inject'] there, ['inject', 'present'] here)"),
+    ):
+        capsys.readouterr()
+        assert fedward(*asked, *changes, monkeypatch=monkeypatch) == 2
+        assert told in " ".join(capsys.readouterr().err.split())
+    assert {each.name: each.read_bytes() for each in out.iterdir()} == before
+    assert fedward(*asked, "-m", 4, monkeypatch=monkeypatch) == 0
+    assert {each.name: each.read_bytes() for each in out.iterdir()} == before
+
+
+def test_going_on_after_a_look_is_in_the_certificate(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = (
+        "certify",
+        file,
+        "--method",
+        "betting_sequence",
+        "--threat",
+        "inject",
+        "--out",
+        file.parent / "run",
+    )
+    assert fedward(*asked, "-m", 3, monkeypatch=monkeypatch) == 0
+    assert "The number of replicas, 3, was fixed beforehand." in capsys.readouterr().out
+    assert fedward(*asked, "-m", 5, monkeypatch=monkeypatch) == 0
+    assert "Replicas were added after looks at 3; " in capsys.readouterr().out
+    certificate = file.parent / "run" / "certificate.json"
+    assert json.loads(certificate.read_text())["setting"]["confidence"]["looks"] == [3, 5]
+
+
+def test_fewer_replicas_than_are_under_way_are_refused_before_they_are_trained(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = ReplicaDirectory.save_block
+
+    def killed(self: ReplicaDirectory, block: Any) -> None:
+        saved(self, block)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ReplicaDirectory, "save_block", killed)
+    asked = ("certify", file, "--out", file.parent / "run")
+    assert fedward(*asked, "-m", 4, monkeypatch=monkeypatch) == 130
+    assert fedward(*asked, "-m", 3, monkeypatch=monkeypatch) == 2
+    assert "got 3 where 4 are under way" in " ".join(capsys.readouterr().err.split())
+
+
 INSTANCE = """
 seed = 1
 rounds = 2

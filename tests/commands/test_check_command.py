@@ -59,7 +59,7 @@ def test_programs_get_the_same_as_json(check: Any) -> None:
 def test_an_attack_a_budget_and_what_has_no_guarantee_are_said(check: Any) -> None:
     attack = "attack={who={name='random', count=3}, data=[{name='label_flip', target=0}], rounds=[1]}"
     _, out, _ = check("file.toml", "--no-calibration", "--set", attack, "--set", "privacy.budget=5")
-    assert "3 of 20 users, label_flip, in 1 rounds" in out
+    assert "3 of 20 users, label_flip, in 1 round;" in out
     assert "4, but the budget of ε = 5 ends training after" in out
     assert "not estimated" in out
     changes = ["algorithm.preset=median", "algorithm.noise_multiplier=", "privacy="]

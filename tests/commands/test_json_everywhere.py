@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
+from command_line import all_commands
 from fedward.cli import app
 from tiny_experiment import TEXT
 
-
-def commands(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Every command below one; a group that does something by itself is one too."""
-    below = getattr(command, "commands", {})
-    if not below or (name and command.invoke_without_command):
-        yield name, command
-    for each, other in below.items():
-        yield from commands(other, f"{name} {each}".strip())
-
-
-ALL = dict(commands(typer.main.get_command(app)))
+ALL = dict(all_commands(app))
 
 
 # What these write is the answer: a file of the format that was asked for.

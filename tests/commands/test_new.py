@@ -52,6 +52,8 @@ def test_a_dash_prints_it(new: Any, tmp_path: Path) -> None:
         (["--data", "digit"], "did you mean 'digits'?"),
         (["--attack", "skip_local_privacy"], "attack: "),
         (["--model", "word_lstm"], "word_lstm"),
+        (["."], "the file must have a name, got the directory '.'"),
+        ([""], "the file must have a name"),
         (["no/such/folder.toml"], "no/such/folder.toml cannot be written: No such file or directory"),
     ],
 )

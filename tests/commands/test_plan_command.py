@@ -11,6 +11,7 @@ import typer
 from command_line import output_of
 from fedward.certify.planning import NO_ACCURACY
 from fedward.certify.replicas import Replicas
+from fedward.certify.tally import Tally
 from fedward.commands.plan import plan_command
 from fedward.core.validate import InvalidValue
 
@@ -27,6 +28,10 @@ def test_json_holds_every_option_and_says_that_accuracy_is_not_predicted() -> No
     (option,) = answer["options"]
     assert (option["noise_multiplier"], option["sampling_rate"], option["rounds"]) == (4.0, 0.1, 3)
     assert 0 < option["epsilon"] < 0.1
+    about = option["guarantee"]
+    assert about["epsilon"] == option["epsilon"]
+    assert (about["delta"], about["unit"], about["adjacency"]) == (0.001, "user", "add/remove")
+    assert (about["accountant"], about["rounds"]) == ("pld", 3)
     assert (answer["tried"], answer["predicts_accuracy"], answer["note"]) == (2, False, NO_ACCURACY)
 
 
@@ -35,6 +40,12 @@ def test_a_person_gets_a_table_and_the_warning() -> None:
     assert "k = 10 (inject) of 200 users, at confidence 0.8 against 0.2" in out
     assert "noise z" in out
     assert NO_ACCURACY in out.replace("\n", " ")
+
+
+def test_every_epsilon_says_what_it_is_about() -> None:
+    out = " ".join(run(*GOAL, *GRID, "--top", "0.8", "--delta", "0.001", "--epsilon", "2").split())
+    assert "within ε = 2 at δ = 0.001 (user level, add/remove, pld accountant)" in out
+    assert "ε of one training at δ = 0.001 (user level, add/remove, pld accountant)" in out
 
 
 def test_nothing_found_is_said() -> None:
@@ -69,9 +80,39 @@ def test_the_confidences_of_a_finished_run_take_the_place_of_one(tmp_path: Path)
         run(*options)
 
 
+def test_the_votes_of_a_finished_run_do_too(tmp_path: Path) -> None:
+    file = tmp_path / "certificate-scores.npz"
+    options = [*GOAL, *GRID, "--confidences", str(file), "--share", "0.5"]
+    file.write_bytes(Tally(counts=[[590, 10], [300, 300]], replicas=600, seed=1).to_bytes())
+    answer = json.loads(run(*options, "--json"))
+    assert "for 50% of 2 test examples at their stored scores" in answer["goal"]
+    assert [option["noise_multiplier"] for option in answer["options"]] == [4.0]
+    with pytest.raises(InvalidValue, match="method must be clopper_pearson for a tally of votes"):
+        run(*options, "--method", "betting")
+
+
+@pytest.mark.parametrize("kind", ["text", "array", "objects", "block"])
+def test_other_files_are_told_from_stored_scores(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "x.npz"
+    if kind == "text":
+        file.write_text("[data]")
+    elif kind == "array":
+        with file.open("wb") as out:
+            np.save(out, np.zeros(3))
+    elif kind == "objects":
+        np.savez(file, scores=np.array([None]), allow_pickle=True)
+    else:
+        np.savez(file, **{"all/scores": np.zeros((1, 1, 2))})
+    with pytest.raises(InvalidValue, match=r"--confidences must be a certificate-scores\.npz") as told:
+        run(*GOAL, *GRID, "--confidences", str(file))
+    assert "pickle" not in str(told.value)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--top", "0.5"], "--top must be above 0.5 where --runner-up is not given.*got 0.5"),
+        (["--top", "0.2", "--runner-up", "0.3"], "above that of the runner-up, got 0.2 and 0.3"),
         ([], "give either --top, or --confidences"),
         (["--top", "0.8", "--confidences", "x.npz"], "give either --top, or --confidences"),
         (["--confidences", "x.npz", "--runner-up", "0.1"], "--runner-up belongs to --top"),

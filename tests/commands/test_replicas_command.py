@@ -36,6 +36,11 @@ def test_variants_are_trained_together_and_told_apart(
     assert result["jobs_run"] < result["jobs_asked_for"]
     quiet, loud = (result["variants"][f"noise_multiplier={z}"]["accuracy"]["mean"] for z in (1, 20))
     assert quiet > loud
+    one, more = (result["guarantees"]["noise_multiplier=20"][of] for of in ("one_replica", "all_replicas"))
+    assert one["statement"].startswith("(ε = ")
+    assert (one["guarantee"]["rounds"], more["guarantee"]["rounds"]) == (2, 6)
+    assert 0 < one["guarantee"]["epsilon"] < more["guarantee"]["epsilon"]
+    assert more["statement"].endswith("; all 3 replicas together")
     assert load_replicas(out, "noise_multiplier=20").scores.shape == (3, 359, 10)
 
 

@@ -64,6 +64,9 @@ def test_real_runs_are_listed_filtered_compared_and_exported(command, tmp_path: 
     _, out, _ = command("runs", "--sort", "-epsilon")
     assert out.index("low") < out.index("high")
 
+    _, out, _ = command("runs", "--show", "state", "--show", "kind")
+    assert [line.split()[-2:] for line in out.splitlines() if "digits" in line] == [["finished", "run"]] * 2
+
     code, _, _ = command("runs", "export", "all.csv")
     assert code == 0
     assert len((tmp_path / "all.csv").read_text().splitlines()) == 3
@@ -75,9 +78,14 @@ def test_real_runs_are_listed_filtered_compared_and_exported(command, tmp_path: 
         (("--in", "nowhere"), "nowhere is no directory"),
         (("--where", "accuracy"), "a condition must look like"),
         (("--where", "acuracy>1"), "did you mean 'accuracy'"),
+        (("--where", "accuracy=>0.9"), "with one of =, !=, <, <=, >, >=, got 'accuracy=>0.9'"),
         (("--sort", "nothing"), "no run here has the key 'nothing'"),
+        (("--show", "acuracy"), "no run here has the key 'acuracy'; did you mean 'accuracy'?"),
+        (("--show", "acuracy", "--json"), "did you mean 'accuracy'?"),
         (("compare", "runs/low"), "two or more runs"),
         (("compare", "runs/low", "."), "must be the directory of a run"),
+        (("compare", "runs/low", "none"), "got none: there is no such directory"),
+        (("export", ""), "OUT must be the path of what is written, got ''"),
         (("export", "all.xyz"), "its ending says nothing"),
         (("export", "all.csv", "--to", "excel"), "must be one of"),
         (("export", "no/such/all.csv"), "no/such"),

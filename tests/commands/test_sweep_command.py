@@ -23,6 +23,7 @@ algorithm.noise_multiplier = [1.0, 2.0]
 attack = [false, { who = { name = "random", count = 5 }, label = "five" }]
 """
 )
+ONE_LINE = "each ε: δ = 0.001, user level, add/remove, rdp accountant, seeded noise: research only"
 
 
 @pytest.fixture
@@ -52,6 +53,10 @@ def test_a_sweep_leaves_runs_one_table_and_one_picture(fedward: Any, tmp_path: P
         ("2", "none"),
         ("2", "five"),
     ]
+    about = {key: rows[0][key] for key in ("delta", "unit", "adjacency", "accountant")}
+    assert about == {"delta": "0.001", "unit": "user", "adjacency": "add/remove", "accountant": "rdp"}
+    assert rows[0]["statement"].startswith("(ε = ")
+    assert ONE_LINE in out
     assert rows[0]["attack_success"] == ""
     assert 0 <= float(rows[1]["attack_success"]) <= 1
     assert float(rows[0]["accuracy_low"]) <= float(rows[0]["accuracy"]) <= float(rows[0]["accuracy_high"])
@@ -81,7 +86,7 @@ def test_other_commands_send_a_sweep_to_its_own(fedward: Any, tmp_path: Path) ->
         assert "run it with fedward sweep" in err
     code, _, err = fedward("sweep", "file.toml", "--set", "sweep=")
     assert code == 2
-    assert "must have a table [sweep]" in err
+    assert "must have a table [sweep] with seeds, or keys and lists of values, got none\n" in err
     assert not (tmp_path / "runs").exists()
 
 
@@ -92,6 +97,7 @@ def test_a_sweep_is_checked_as_a_whole(fedward: Any, tmp_path: Path) -> None:
     assert "noise_multiplier=2, attack=five" in out
     assert "4 combinations, seeds 1, 2: 8 trainings" in out
     assert "an estimate" in out
+    assert ONE_LINE in out
     found = json.loads(fedward("check", "file.toml", "--json", "--no-calibration")[1])
     assert found["trainings"] == 8
     assert len(found["combinations"]) == 4
@@ -107,4 +113,4 @@ def test_a_run_of_another_experiment_in_its_place_is_refused(fedward: Any) -> No
     assert fedward("sweep", "file.toml", *one)[0] == 0
     code, _, err = fedward("sweep", "file.toml", *one, "--set", "algorithm.clip_bound=0.25")
     assert code == 2
-    assert "holds another run: experiment.algorithm.clip_bound" in err
+    assert "must be empty or of this sweep, got that of another: experiment.algorithm.clip_bound" in err

@@ -151,12 +151,24 @@ def test_impossible_options_are_refused_in_words(a_run: Any, options: list[str],
 
 
 def test_what_is_no_run_or_has_no_ledgers_of_users_is_said(tmp_path: Path) -> None:
-    for missing in (tmp_path / "none", tmp_path):
-        with pytest.raises(InvalidValue, match=r"must be the directory of a run, got one without run\.json"):
-            answer(missing, *DELTA)
+    with pytest.raises(
+        InvalidValue, match=r"none must be the directory of a run, got none: there is no such"
+    ):
+        answer(tmp_path / "none", *DELTA)
+    with pytest.raises(InvalidValue, match=r"must be the directory of a run, got one without run\.json"):
+        answer(tmp_path, *DELTA)
     (tmp_path / "run.json").write_text("{}")
     with pytest.raises(InvalidValue, match=r"holds no users\.json: no user there relies on its own noise"):
         answer(tmp_path, *DELTA)
     (tmp_path / "users.json").write_text("{}")
     with pytest.raises(InvalidValue, match=r"users\.json cannot be used: user ledgers file must be"):
         answer(tmp_path, *DELTA)
+
+
+def test_initial_weights_are_said_of_every_user(a_run: Any) -> None:
+    run = a_run(ledgers([0, 2]))
+    caveat = "the initial weights a.pt are not covered"
+    (run / "run.json").write_text(json.dumps({"delta": 1e-3, "accountant": "rdp", "caveat": caveat}))
+    assert answer(run).rstrip().endswith(f"; {caveat}")
+    assert json.loads(answer(run, "--json"))["guarantee"]["caveat"] == caveat
+    assert json.loads(answer(run, "--user", 1, "--json"))["caveat"] == caveat

@@ -159,3 +159,12 @@ def test_labels_are_needed(user_level: Setup) -> None:
     bare = Replicas(scores=own.scores, numbers=own.numbers, seed=1)
     with pytest.raises(InvalidValue, match="labels"):
         certified(Claims(replicas=200).setting(user_level), bare)
+
+
+def test_added_examples_are_not_certified_where_their_number_weighs() -> None:
+    """With 128 more examples one user's weight, and with it the noise of the mean, is another one."""
+    own = setup("local_dp", INSTANCE)
+    for threats in (("inject",), ("present",), ("compromise", "inject")):
+        with pytest.raises(InvalidValue, match="threat must be compromise where data sizes are public"):
+            Claims(replicas=10, threats=threats).setting(own)
+    assert Claims(replicas=10, threats=("compromise",)).setting(own).threats == ("compromise",)

@@ -101,7 +101,10 @@ def test_delta_and_accountant_have_stated_defaults() -> None:
         ({"algorithm__clip_bound": float("inf")}, "clip bound must be positive and finite, got inf"),
         ({"algorithm__clip_bound": None}, "algorithm: give either clip_bound or policy"),
         ({"algorithm__noise_multiplier": None}, "algorithm.noise_multiplier is missing"),
-        ({"algorithm__clip_bound": "big"}, "algorithm.clip_bound must be a number, got 'big'"),
+        (
+            {"algorithm__clip_bound": "big"},
+            "algorithm.clip_bound must be a number or a list in brackets, got 'big'",
+        ),
         ({"algorithm__noise_multiplier": 0}, "noise multiplier must be positive and finite, got 0"),
         ({"algorithm__noise_multiplier": float("nan")}, "noise multiplier must be positive"),
         (

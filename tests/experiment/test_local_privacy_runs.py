@@ -30,7 +30,7 @@ from fedward.core.validate import InvalidValue
 from fedward.experiment import checkpoint, lines
 from fedward.experiment.store import RunDirectory, open_run
 from fedward.privacy import ledger_file
-from fedward.report import terminal
+from fedward.report.ledger import print_ledger
 
 
 def test_the_result_shows_the_largest_epsilon_and_the_distribution(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_the_servers_ledger_claims_nothing_where_it_looked_at_nothing(tmp_path: 
     assert claims == ()
     with Path(os.devnull).open("w") as nowhere:
         console = Console(width=300, record=True, file=nowhere)
-        terminal.ledger(console, ledger, ledger_file.verify(text))
+        print_ledger(console, ledger, ledger_file.verify(text))
         shown = console.export_text()
     assert "nothing" in shown
     assert "not private" not in shown
@@ -116,7 +116,7 @@ def test_local_dp_says_that_data_sizes_are_public(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("policy", [QUANTILE, HISTOGRAM], ids=lambda policy: policy["name"])
-def test_the_servers_looks_have_a_budget_of_their_own_stated_apart(
+def test_the_servers_looks_are_in_the_guarantee_and_stated_apart(
     tmp_path: Path, policy: dict[str, Any]
 ) -> None:
     setup = setup_for(LDP | {"policy": policy})
@@ -125,14 +125,17 @@ def test_the_servers_looks_have_a_budget_of_their_own_stated_apart(
     looks = setup.looks(3)
     assert looks is not None
     assert looks.epsilon > 0
-    assert result["looks"] == f"the server's looks at norms, from a central budget: {looks}"
+    alone = "the server's looks at norms, included above; alone, by central accounting"
+    assert result["looks"] == f"{alone}: {looks}"
     assert "user level, add/remove, looks at norms only, Poisson sampling q = 0.5" in printed(setup, tmp_path)
     checks = ledger_file.verify((tmp_path / "ledger.json").read_text())
     assert [(check.holds, check.claimed) for check in checks] == [(True, looks)]
-    # What the looks cost is no part of what a user's own noise guarantees.
     fixed = run_to_end(setup_for(LDP | {"clip_bound": 0.05}), tmp_path / "fixed")
-    assert fixed["guarantee"]["epsilon"] == result["guarantee"]["epsilon"]
+    assert result["guarantee"]["epsilon"] > max(fixed["guarantee"]["epsilon"], looks.epsilon)
+    assert result["guarantee"]["epsilon"] == result["users"]["largest"]
+    assert "noise at the user, the server's looks at norms included, " in result["statement"]
     assert "looks" not in fixed
+    assert "looks" not in fixed["statement"]
 
 
 def test_looks_that_an_accountant_has_no_proof_for_are_refused_before_any_work() -> None:
@@ -214,7 +217,7 @@ def test_a_budget_ends_the_run_before_any_user_overspends(tmp_path: Path) -> Non
 def test_where_a_budget_is_set_it_is_said_whose_it_is() -> None:
     budget = {"delta": 1e-4, "accountant": "rdp", "budget": 50.0}
     own = "budget of each user's own ε = 50 at δ = 0.0001: training ends before the first overspends"
-    looks = "; the server's looks at norms are not in it"
+    looks = "; the server's looks at norms count too"
     fixed, looking = LDP | {"clip_bound": 0.05}, LDP | {"policy": QUANTILE}
     for algorithm, line in ((INSDP, own), (fixed, own), (looking, own + looks)):
         assert line in heading(setup_for(algorithm, privacy=budget)).splitlines()
@@ -222,18 +225,18 @@ def test_where_a_budget_is_set_it_is_said_whose_it_is() -> None:
     assert "budget" not in heading(setup_for())
 
 
-def test_a_budget_is_not_about_what_the_servers_looks_cost(tmp_path: Path) -> None:
-    """As the heading says: the looks alone may cost more than any user's own noise."""
-    policy = QUANTILE | {"bit_noise": 0.3}
-    budget = setup_for(LDP | {"policy": policy}).guarantee(3).epsilon
-    setup = setup_for(
-        LDP | {"policy": policy}, privacy={"delta": 1e-4, "accountant": "rdp", "budget": budget}
-    )
+def test_a_budget_is_about_what_the_servers_looks_cost_as_well(tmp_path: Path) -> None:
+    """The looks may cost far more than any user's own noise."""
+    algorithm = LDP | {"policy": QUANTILE | {"bit_noise": 0.3}, "sampler": {"name": "everyone"}}
+    budget = setup_for(algorithm).guarantee(2).epsilon
+    assert budget > setup_for(LDP | {"clip_bound": 0.05}).guarantee(10).epsilon
+    setup = setup_for(algorithm, rounds=10, privacy={"delta": 1e-4, "accountant": "rdp", "budget": budget})
     result = run_to_end(setup, tmp_path)
-    assert not result["stopped_by_budget"]
-    looks = setup.looks(3)
+    assert (result["rounds"], result["stopped_by_budget"]) == (2, True)
+    assert result["guarantee"]["epsilon"] == budget
+    looks = setup.looks(2)
     assert looks is not None
-    assert looks.epsilon > budget >= result["guarantee"]["epsilon"]
+    assert looks.epsilon < budget
     assert str(looks) in printed(setup, tmp_path)
 
 

@@ -124,7 +124,7 @@ def test_more_epochs_go_on_from_a_finished_file_and_fewer_are_refused(tmp_path: 
     assert path.read_bytes() == before  # it is finished: nothing is done again
     pretrained(path, epochs=2)
     assert same_bits(path, pretrained(tmp_path / "at_once.pt", epochs=2))
-    with pytest.raises(InvalidValue, match=r"holds more than 1 epochs of this pre-training: 2"):
+    with pytest.raises(InvalidValue, match=r"holds more than 1 epoch of this pre-training: 2"):
         pretrained(path, epochs=1)
 
 

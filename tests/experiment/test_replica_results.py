@@ -45,6 +45,24 @@ def test_a_summary_does_not_load_what_replicas_say_about_every_example(tmp_path:
     assert found[0]["variants"]["a"]["accuracy"]["mean"] == pytest.approx(9.5 / 20)
 
 
+def test_no_interval_leaves_what_is_possible(tmp_path: Path) -> None:
+    values = np.array([0.0, 0.14, 0.07])
+    arrays = {
+        "a/accuracy": values,
+        "a/success.trigger": 1 - values,
+        "a/cost.trigger": 10 * values,
+        "asked": np.array(3),
+        "run": np.array(2),
+    }
+    write_arrays(tmp_path / "scores-000000-000003.npz", arrays)
+    found = summary(ReplicaDirectory(RunDirectory(tmp_path), save_space=False), ["a"])["variants"]["a"]
+    assert found["accuracy"]["low"] == 0.0
+    assert 0.2 < found["accuracy"]["high"] < 0.3
+    assert found["success.trigger"]["high"] == 1.0
+    assert found["cost.trigger"]["low"] == 0.0
+    assert found["cost.trigger"]["high"] > 2.0
+
+
 def test_running_sums_have_the_same_summary(tmp_path: Path) -> None:
     for save_space in (False, True):
         go(wanted(3, save_space=save_space, block=2), tmp_path / f"{save_space}")

@@ -155,6 +155,23 @@ def test_what_is_wrong_is_said_with_file_key_and_value(table: dict[str, Any], me
         assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("content", "got"),
+    [
+        ({}, "got none"),
+        ({"swep": {"seeds": 2}}, "got none, but 'swep'; did you mean 'sweep'?"),
+        ({"sweep": {}}, "got {}"),
+        ({"sweep": "none"}, "got 'none'"),
+    ],
+)
+def test_a_file_without_a_sweep_is_told_what_it_has(content: dict[str, Any], got: str) -> None:
+    with pytest.raises(InvalidValue) as error:
+        read_sweep(content, "file.toml")
+    assert str(error.value) == (
+        f"file.toml must have a table [sweep] with seeds, or keys and lists of values, {got}"
+    )
+
+
 def test_what_is_wrong_with_all_is_said_once() -> None:
     with pytest.raises(InvalidValue) as error:
         sweep_of({"rounds": [1, 2, 3, 4], "seeds": 5}, model={"name": "mpl"})

@@ -67,7 +67,10 @@ def test_files_of_any_other_kind_are_refused_and_run_no_code(
     others = write_other_files(tmp_path)
     (tmp_path / "directory.pt").mkdir()
     for name in (*others, "directory.pt"):
-        with pytest.raises(InvalidValue, match=f"target model .*{name}"):
+        with pytest.raises(
+            InvalidValue,
+            match=rf"^target model .*{name} must hold .*, got another kind of file or a damaged one$",
+        ):
             read_target(tmp_path / name, tiny_model())
     assert not (tmp_path / "trap").exists()
     with pytest.raises(InvalidValue, match=r"target model: there is no file .*none\.pt"):

@@ -71,7 +71,8 @@ def test_a_schedule_gives_its_bound_to_every_user_in_every_round(policy: Any) ->
     assert bounds[0] == 0.05
     assert (len(set(bounds)) == 1) == isinstance(policy, FixedBound)
     assert state.users is not None
-    assert state.users.histories == ((5,),)
+    (history,) = state.users.histories
+    assert sum(history) == 5
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
@@ -84,7 +85,7 @@ def test_the_polynomial_schedule_of_paper_003_reaches_the_users(power: float) ->
     assert algorithm.planned_ledger(12, 5).guarantee(1e-5, "rdp").epsilon == 0
 
 
-def test_looks_are_charged_to_the_server_by_their_own_sampling() -> None:
+def test_looks_alone_are_in_the_servers_ledger_by_their_own_sampling() -> None:
     quantile = ldp(clip_bound=None, policy=QUANTILE)
     assert quantile.round_event(12, 3) == PoissonSampledDpEvent(0.5, GaussianDpEvent(4.0))
     histogram = ldp(clip_bound=None, policy=HISTOGRAM)

@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 
 from fedward.core.validate import InvalidType, InvalidValue
 from fedward.privacy import ACCOUNTANTS, Adjacency, epsilon_of, noise_for, rounds_for
+from fedward.privacy.pld import require_a_grid
+from fedward.privacy.spending import mechanisms
 
 
 def poisson(z: float) -> DpEvent:
@@ -122,6 +124,43 @@ def test_a_target_out_of_reach_is_said_to_be() -> None:
         noise_for(1.0, 1e-5, lambda z: NonPrivateDpEvent(), 3, "pld", "add/remove")
     with pytest.raises(InvalidValue, match="small enough to need noise"):
         noise_for(1e9, 1e-5, poisson, 3, "moments", "add/remove")
+
+
+@pytest.fixture
+def without_pld(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes every call of the slow accountant a failure."""
+
+    def never(*arguments: Any) -> float:
+        raise AssertionError("pld was called")
+
+    monkeypatch.setitem(ACCOUNTANTS, "pld", never)
+
+
+@pytest.mark.usefixtures("without_pld")
+def test_an_epsilon_beyond_pld_is_refused_at_once() -> None:
+    with pytest.raises(InvalidValue, match=r"epsilon must be at most 200 for pld, got 1e\+09; use rdp"):
+        noise_for(1e9, 1e-5, poisson, 3, "pld", "add/remove")
+    with pytest.raises(InvalidValue, match="epsilon must be at most 200 for pld, got 201; use rdp"):
+        rounds_for(201.0, 1e-5, poisson(1.0), "pld", "add/remove")
+
+
+@pytest.mark.usefixtures("without_pld")
+def test_what_the_least_noise_of_pld_meets_takes_no_search() -> None:
+    assert noise_for(199.0, 1e-5, poisson, 3, "pld", "add/remove") == 0.1
+
+
+def test_the_least_noise_of_pld_is_not_the_answer_where_it_spends_more_or_is_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def quick(spending: Any, delta: float, adjacency: Adjacency) -> float:
+        """Refuses what pld does, in no time."""
+        require_a_grid(mechanisms(spending), delta, adjacency)
+        return ACCOUNTANTS["moments"](spending, delta, adjacency)
+
+    monkeypatch.setitem(ACCOUNTANTS, "pld", quick)
+    assert noise_for(40.0, 1e-5, poisson, 3, "pld", "add/remove") > 0.2
+    halved = noise_for(199.0, 1e-5, lambda z: GaussianDpEvent(z / 2), 1, "pld", "add/remove")
+    assert halved == pytest.approx(0.2, rel=1e-4)
 
 
 def test_what_has_no_proof_is_refused() -> None:

@@ -20,6 +20,7 @@ from fedward.experiment.attack_costs import AttackCosts
 from fedward.experiment.backend import check_workers, engine_in_words
 from fedward.experiment.certification import Certified, Claims
 from fedward.experiment.certifying import (
+    begin,
     certified_costs,
     certified_predictions,
     prepare_certification,
@@ -30,7 +31,7 @@ from fedward.experiment.run_record import ReplicasRecord, load
 from fedward.experiment.store import open_run
 from fedward.experiment.vary import Axis
 from fedward.privacy.group import THREATS, Threat
-from fedward.report import attack_cost, certified_accuracy
+from fedward.report import attack_cost, certified_accuracy, certified_picture
 from fedward.report import replicas as report
 
 Vary = Mapping[str, Sequence[Any]] | Sequence[str]
@@ -174,6 +175,7 @@ def certify_source(
     report.heading(console, certification.wanted, path)
     console.print(engine_in_words(first.model, first.federation, device, engine_chosen), highlight=False)
     with open_run(path) as run:
+        certification = begin(certification, run, device=device, engine=engine_chosen)
         steps = train_replicas(certification, run, workers=workers, device=device, engine=engine_chosen)
         report.progress(console, certification.wanted, steps)
         costs = certified_costs(certification, path) if certification.attackers else {}
@@ -183,7 +185,7 @@ def certify_source(
             attack_cost.picture(costs).save(path / "attack_cost.png", dpi=attack_cost.resolution(costs))
         else:
             record = {name: certified_accuracy.record(each) for name, each in predictions.items()}
-            certified_accuracy.picture(predictions).save(path / "certified_accuracy.png")
+            certified_picture.picture(predictions).save(path / "certified_accuracy.png")
         write_atomically(path / "certified.json", (json.dumps(record, indent=1) + "\n").encode())
     return Outcome(predictions=predictions, costs=costs, record=record)
 

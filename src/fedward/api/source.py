@@ -14,6 +14,7 @@ from rich.console import Console
 from fedward.core.validate import InvalidType, InvalidValue
 from fedward.experiment import config
 from fedward.experiment.overrides import overridden, put, source_of
+from fedward.report.console import plain_console
 
 File = str | os.PathLike[str] | Mapping[str, Any]
 Changes = Mapping[str, Any] | Sequence[str]
@@ -30,6 +31,8 @@ class Source:
     def directory(self, out: str | os.PathLike[str] | None, ending: str = "") -> Path:
         """Where it is run: ``runs/NAME`` unless it was said."""
         if out is not None:
+            if not os.fspath(out):
+                raise InvalidValue("out must be the path of a directory, got ''")
             return Path(out)
         if self.stem is None:
             raise InvalidValue("out must be given where the experiment is a dictionary, got none")
@@ -65,4 +68,4 @@ def source_from(file: File, changes: Changes = ()) -> Source:
 
 def console_for(quiet: bool) -> Console:
     """Where headings and progress go."""
-    return Console(quiet=quiet)
+    return plain_console(quiet=quiet)

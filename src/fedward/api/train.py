@@ -109,10 +109,11 @@ def train_file(
     engine_chosen = chosen(engine)
     check_workers(workers, device)
     source = source_from(file, changes)
-    setup = prepare(config.from_content(source.content, source.name), None if data is None else Path(data))
     path = source.directory(out)
+    setup = prepare(config.from_content(source.content, source.name), None if data is None else Path(data))
     terminal.heading(console, setup, path)
-    console.print(engine_in_words(setup.model, setup.federation, device, engine_chosen), highlight=False)
+    words = engine_in_words(setup.model, setup.federation, device, engine_chosen)
+    console.print(words, highlight=False, soft_wrap=True)
     with open_run(path) as directory:
         steps = run(setup, directory, workers=workers, device=device, engine=engine_chosen)
         follow_run(console, setup, steps)

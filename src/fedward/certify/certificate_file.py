@@ -31,6 +31,10 @@ _PREDICTIONS = ("top", "lower", "upper", "predicts")
 _ATTACK = ("threat", "k", "most", "predicts", "accuracy")
 
 
+class NotACertificate(InvalidValue):
+    """A file that is none: it is not said to be one anywhere in it."""
+
+
 def dumps(certificate: Certificate, stored: str) -> str:
     """The text of a certificate. The same certificate gives the same text.
 
@@ -89,9 +93,15 @@ def loads(text: str) -> Stored:
     The digest finds damage and careless edits. It is no signature: whoever forges a file can forge it too,
     and only ``check`` finds that.
     """
-    content = parse(text, _WHAT)
+    try:
+        content = parse(text, _WHAT)
+    except InvalidValue as error:
+        # A certificate that was cut off still begins like one.
+        if _FORMAT in text[:100]:
+            raise
+        raise NotACertificate(str(error)) from error
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise InvalidValue(f"{_WHAT} must be of the format {_FORMAT!r}")
+        raise NotACertificate(f"{_WHAT} must be of the format {_FORMAT!r}")
     if content.get("version") is not _VERSION:
         raise InvalidValue(f"{_WHAT} must be of version {_VERSION}, got {content.get('version')!r}")
     try:

@@ -67,6 +67,10 @@ class Goal:
                 f"top and runner-up must add up to at most 1, got {self.top} and {self.runner_up}"
             )
         clean = float(((top > runner_up) | (top > 0.5)).mean())
+        if not isinstance(self.top, np.ndarray) and not clean:
+            raise InvalidValue(
+                f"top confidence must be above that of the runner-up, got {self.top:g} and {self.runner_up:g}"
+            )
         if clean < self.share:
             raise InvalidValue(
                 f"share must be within reach without attackers, got {self.share:g}: "

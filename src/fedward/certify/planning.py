@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache, partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 
 from fedward.certify.goal import Goal
 from fedward.certify.threat import ThreatModel, certifiable
 from fedward.core.validate import InvalidType, InvalidValue, rate, whole
-from fedward.privacy.accountants import epsilon_of
-from fedward.privacy.events import multiplier
+from fedward.privacy.events import Adjacency, multiplier
+from fedward.privacy.guarantee import Guarantee, Unit
 from fedward.privacy.ledger import Ledger
 from fedward.privacy.pld import NoiseTooSmall
 
@@ -21,6 +21,11 @@ NO_ACCURACY = (
     "This does not predict accuracy: whether a training with such noise reaches the confidence that was "
     "assumed is known only after it was run."
 )
+
+# What every ε of a plan is about.
+UNIT: Unit = "user"
+ADJACENCY: Adjacency = "add/remove"
+ACCOUNTANT = "pld"
 
 N = TypeVar("N", int, float)
 
@@ -34,6 +39,7 @@ class Option:
       cohort: q N, how many users are drawn on average.
       noise_on_mean: z / (q N), the noise on each coordinate of the mean in units of the clip bound.
       epsilon: at the goal's δ, by ``pld``; None if no δ was given, or if it is beyond reckoning.
+      guarantee: the same with everything that it is about.
     """
 
     noise_multiplier: float
@@ -41,7 +47,17 @@ class Option:
     rounds: int
     cohort: float
     noise_on_mean: float
-    epsilon: float | None
+    guarantee: Guarantee | None
+
+    @property
+    def epsilon(self) -> float | None:
+        return None if self.guarantee is None else self.guarantee.epsilon
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        stated = None if self.guarantee is None else self.guarantee.to_json()
+        return own | {"epsilon": self.epsilon, "guarantee": stated}
 
 
 def plan(
@@ -77,7 +93,7 @@ def _option(goal: Goal, q: float, t: int, z: float) -> Option:
         rounds=t,
         cohort=cohort,
         noise_on_mean=z / cohort,
-        epsilon=None if goal.delta is None else _epsilon(goal.delta, q, t, z),
+        guarantee=None if goal.delta is None else _guarantee(goal.delta, q, t, z),
     )
 
 
@@ -89,21 +105,23 @@ def _certified(goal: Goal, q: float, t: int, z: float) -> bool:
 def _affordable(goal: Goal, q: float, t: int, z: float) -> bool:
     assert goal.epsilon is not None
     assert goal.delta is not None
-    epsilon = _epsilon(goal.delta, q, t, z)
-    return epsilon is not None and epsilon <= goal.epsilon
+    guarantee = _guarantee(goal.delta, q, t, z)
+    return guarantee is not None and guarantee.epsilon <= goal.epsilon
 
 
 def _ledger(q: float, t: int, z: float) -> Ledger:
     event = GaussianDpEvent(z) if q == 1 else PoissonSampledDpEvent(q, GaussianDpEvent(z))
-    empty = Ledger(unit="user", adjacency="add/remove", sampling=f"Poisson q = {q:g}", noise_source="seeded")
+    empty = Ledger(
+        unit=UNIT, adjacency=ADJACENCY, sampling=f"Poisson sampling q = {q:g}", noise_source="seeded"
+    )
     return empty.charged(event, t)
 
 
 # Asked for again by the search.
 @lru_cache(maxsize=4096)
-def _epsilon(delta: float, q: float, t: int, z: float) -> float | None:
+def _guarantee(delta: float, q: float, t: int, z: float) -> Guarantee | None:
     try:
-        return epsilon_of(_ledger(q, t, z).spending, delta, "pld", "add/remove")
+        return _ledger(q, t, z).guarantee(delta, ACCOUNTANT)
     except NoiseTooSmall:
         return None
 

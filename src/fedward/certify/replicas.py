@@ -164,7 +164,8 @@ def _scores(values: ArrayLike, score: Score) -> NDArray[Any]:
     if off.any():
         replica, example = np.argwhere(off)[0]
         raise InvalidValue(
-            f"{score}s must sum to {'at most ' if score == 'vote' else ''}1, got {sums[replica, example]:.6g} in row {replica}, example {example}"
+            f"{score}s must sum to {'at most 1' if score == 'vote' else '1'}, got "
+            f"{sums[replica, example]:.6g} in row {replica}, example {example}"
         )
     return array
 

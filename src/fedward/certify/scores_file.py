@@ -14,6 +14,9 @@ from fedward.core.validate import InvalidValue
 
 Arrays = dict[str, NDArray[Any]]
 
+# How npz files begin, as all zip files do.
+_ZIP = b"PK"
+
 
 def to_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """The content of an npz file. The same arrays give the same bytes."""
@@ -24,12 +27,16 @@ def to_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 def from_bytes(content: bytes) -> Arrays:
     """The arrays that ``to_bytes`` wrote; nothing in the file is run."""
+    if not content.startswith(_ZIP):
+        raise InvalidValue("stored scores must be an npz file, got a file of another kind")
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except Exception as error:
         # Damage shows as anything: zlib.error, BadZipFile, TokenError, NotImplementedError, ...
-        raise InvalidValue(f"stored scores must be an npz file: {error}") from error
+        # What numpy says of objects is how to run what is in the file, which nobody should.
+        why = "got one with arrays of objects" if "pickle" in str(error) else f"got a damaged one: {error}"
+        raise InvalidValue(f"stored scores must be an npz file of numbers, {why}") from error
 
 
 def require(arrays: Arrays, names: tuple[str, ...]) -> None:

@@ -38,8 +38,9 @@ def statements(certificate: Certificate) -> list[str]:
     return [
         f"This certificate is about the expected {score} of this mechanism with this initial model and these "
         "local seeds, over sampling and noise.",
-        f"For {examples}, with probability at least {level(rule.error)} over the replicas: under every attack "
-        f"by at most k {ledger.unit}s the class with the largest expected {score} is the one stated as top.",
+        f"For {examples}, with probability at least {level(rule.error)} over the replicas: under every "
+        f"attack by at most k {ledger.unit}s the class with the largest expected {score} is the one stated "
+        "as top.",
         *(_THREATS[threat].format(unit=ledger.unit) for threat in setting.threats),
         "For one released model, 'predicts' is a lower bound on the probability that it predicts this class"
         f"{twice}.",

@@ -12,6 +12,7 @@ from fedward.certify.checks import in_unit
 from fedward.certify.paper import equation_6, largest_k
 from fedward.certify.prediction import MOST, certified_k
 from fedward.commands.certificate_options import (
+    ADJACENCY,
     Against,
     Attends,
     By,
@@ -30,6 +31,7 @@ from fedward.commands.certificate_options import (
 from fedward.commands.output import AsJson, answer, given
 from fedward.core.validate import InvalidValue, whole
 from fedward.privacy.group import group_curve
+from fedward.privacy.guarantee import ACCOUNTANT_LABELS
 
 _UNPROVEN = "paper mode: C̄ must bound every cost; set from observed costs, as published, it proves nothing"
 _EXPECTED = "tight: about the expected confidence, over sampling and noise; see docs/certificates.md"
@@ -70,7 +72,7 @@ def k(
             raise InvalidValue("--replicas and --psi belong to paper mode, got mode 'tight'")
         found = int(certified_k([first], [second], training.spending, training.threat)[0])
         content |= {"k": found, "at_least": found == MOST}
-        answer(as_json, content, f"{_in_words(found, training)}\n{_EXPECTED}")
+        answer(as_json, content, f"{_in_words(found, training, at_least=found == MOST)}\n{_EXPECTED}")
         return
     if (replicas is None) != (psi is None):
         raise InvalidValue("give both --replicas and --psi, or neither")
@@ -83,7 +85,9 @@ def k(
     paper = largest_k(first, second, epsilon, given("--delta", delta))
     found_k = paper.compromise if training.threat == "compromise" else paper.k
     content |= paper.to_json() | {"k": found_k, "confidence": confidence}
+    about = f"{unit} level, {ADJACENCY}, {ACCOUNTANT_LABELS[content['accountant']]}"
     text = f"{_in_words(found_k, training)}\npaper: K = {paper.K:.4f} from ε = {epsilon:.4f} at δ = {delta:g}"
+    text += f" ({about})"
     answer(as_json, content, text + (" (confidence: paper, 2ψ)" if psi is not None else ""))
 
 
@@ -178,13 +182,18 @@ def attackers(
     answer(as_json, content | {"note": note}, text)
 
 
-def _in_words(found: int | None, training: Training) -> str:
+def _in_words(found: int | None, training: Training, *, at_least: bool = False) -> str:
     # An example can only be poisoned; a user that skips its local DP voids what is said about examples.
     users = training.content["unit"] == "user"
-    units = "users" if users else "examples (poisoned data only: every user keeps to its local DP)"
+    kind, only = (
+        ("user", "") if users else ("example", " (poisoned data only: every user keeps to its local DP)")
+    )
+    units = f"{kind}{'' if found == 1 else 's'}{only}"
     done = {"inject": "injected", "present": "present", "compromise": "compromised"}[training.threat]
     if found is None:
         return f"k is unbounded: certified against any number of {done} {units}"
     if found < 0:
         return "k = -1: not certified, not even without attackers"
+    if at_least:
+        return f"k is at least {found}, where the search ends: certified against {found} {done} {units}"
     return f"k = {found}: certified against {found} {done} {units}"

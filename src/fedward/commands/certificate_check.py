@@ -9,16 +9,17 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from fedward.certify.certificate import Certificate
-from fedward.certify.certificate_file import loads
+from fedward.certify.certificate_file import NotACertificate, loads
 from fedward.certify.checking import Check
 from fedward.certify.checking import check as recompute
 from fedward.certify.statements import statements
 from fedward.commands.output import AsJson, answer
 from fedward.core.validate import InvalidValue
+from fedward.report.certified_accuracy import largest_k
+from fedward.report.console import plain_console
 
 File = Annotated[
     Path, typer.Argument(help="A certificate (.json or .json.gz); its scores must lie beside it.")
@@ -53,8 +54,10 @@ def check(file: File, as_json: AsJson = False) -> None:
 def _verdict(file: Path) -> tuple[Certificate | None, Check]:
     try:
         stored = loads(_content(file).decode("utf8"))
-    except (InvalidValue, UnicodeDecodeError, zlib.error, EOFError, gzip.BadGzipFile) as error:
-        return None, Check((str(error),))
+    except (NotACertificate, UnicodeDecodeError, zlib.error, EOFError, gzip.BadGzipFile) as error:
+        raise InvalidValue(f"{file} is not a certificate: {error}") from error
+    except InvalidValue as error:
+        return None, Check((f"{file}: {error}",))
     beside = file.parent / stored.file
     try:
         scores = beside.read_bytes()
@@ -80,8 +83,13 @@ def _summary(threat: str, k: Any) -> dict[str, Any]:
     }
 
 
+def _certified(k: int) -> int | None:
+    """None stands for -1: not even the clean prediction is certified."""
+    return None if k < 0 else k
+
+
 def _print(certificate: Certificate) -> None:
-    console = Console()
+    console = plain_console()
     table = Table("threat", "median k", "largest k", "certified at 1", "certified accuracy at 0", "at 1")
     for attack in certificate.attacks:
         summary = _summary(attack.threat, attack.k)
@@ -91,8 +99,8 @@ def _print(certificate: Certificate) -> None:
             accuracy = [f"{padded[0]:.1%}", f"{padded[1]:.1%}"]
         table.add_row(
             attack.threat,
-            str(summary["median"]),
-            f"{summary['most']}{' or more' if summary['most'] == attack.most else ''}",
+            largest_k(_certified(summary["median"]), attack.most),
+            largest_k(_certified(summary["most"]), attack.most),
             f"{(attack.k >= 1).mean():.1%}",
             *accuracy,
         )

@@ -12,7 +12,7 @@ from fedward.certify.threat import Attendance, ThreatModel, certifiable
 from fedward.commands.output import given
 from fedward.core.validate import InvalidValue, one_of, rate, whole
 from fedward.privacy import ACCOUNTANTS, Ledger, epsilon_of
-from fedward.privacy.events import multiplier
+from fedward.privacy.events import Adjacency, multiplier
 from fedward.privacy.group import Threat
 from fedward.privacy.guarantee import UNITS, Unit
 from fedward.privacy.spending import Mechanisms
@@ -31,6 +31,10 @@ By = Annotated[str | None, typer.Option("--accountant", help="Of paper mode: mom
 Cost = Annotated[float, typer.Option("--cost", help="J: expected cost of the model that was sampled.")]
 CostBound = Annotated[float, typer.Option("--cost-bound", help="C̄: no cost counts as more than this.")]
 Negative = Annotated[bool, typer.Option("--negative", help="Costs lie in [-C̄, 0].")]
+
+
+# The only one that certificates are about.
+ADJACENCY: Adjacency = "add/remove"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +75,7 @@ def described(
         behaviour="anything" if unit == "user" else "data",
     )
     ledger = Ledger(
-        unit=cast(Unit, unit), adjacency="add/remove", sampling="Poisson", noise_source="seeded"
+        unit=cast(Unit, unit), adjacency=ADJACENCY, sampling="Poisson", noise_source="seeded"
     ).charged(event, whole("rounds", rounds))
     spending = certifiable(ledger, model)
     content: dict[str, Any] = {
@@ -87,8 +91,8 @@ def described(
     }
     if mode == "paper":
         name = one_of("accountant", accountant or "moments", ACCOUNTANTS)
-        epsilon = epsilon_of(spending, given("--delta", delta), name, "add/remove")
-        content |= {"accountant": name, "epsilon": epsilon}
+        epsilon = epsilon_of(spending, given("--delta", delta), name, ADJACENCY)
+        content |= {"accountant": name, "adjacency": ADJACENCY, "epsilon": epsilon}
     elif accountant is not None:
         raise InvalidValue("--accountant belongs to paper mode, got mode 'tight'")
     return Training(spending=spending, mode=mode, threat=model.threat, content=content)

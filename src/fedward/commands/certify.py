@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,12 +12,13 @@ from rich.console import Console
 from fedward.api.certify import certify_source, claims_from
 from fedward.api.source import source_from
 from fedward.certify.statements import statements
-from fedward.commands.output import AsJson
+from fedward.commands.output import AsJson, place
 from fedward.commands.replicas import BlockSize, SaveSpace, Vary
 from fedward.commands.run import Data, Device, EngineOption, File, Set, WorkersOption
 from fedward.experiment.certification import Certified
 from fedward.experiment.vary import Axis
 from fedward.report import attack_cost, certified_accuracy
+from fedward.report.console import plain_console
 
 Count = Annotated[int, typer.Option("--replicas", "-m", help="M, how many trainings; fixed beforehand.")]
 Attackers = Annotated[
@@ -43,7 +43,9 @@ ErrorOption = Annotated[float, typer.Option("--error", help="ψ, with which the 
 Simultaneous = Annotated[
     bool, typer.Option("--simultaneous", help="ψ for all test examples together, not for each of them.")
 ]
-Out = Annotated[Path | None, typer.Option("--out", help="The run directory; else runs/NAME-certified.")]
+Out = Annotated[
+    str | None, typer.Option("--out", metavar="PATH", help="The run directory; else runs/NAME-certified.")
+]
 
 
 def certify_command(
@@ -82,8 +84,8 @@ def certify_command(
         simultaneous=simultaneous,
     )
     source = source_from(file, changes or [])
-    path = source.directory(out, "-certified")
-    console = Console(stderr=as_json)
+    path = source.directory(place(out), "-certified")
+    console = plain_console(stderr=as_json)
     found = certify_source(
         source,
         claims,

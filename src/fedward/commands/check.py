@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from fedward.backends.engine import chosen
 from fedward.commands.output import AsJson
@@ -22,6 +21,7 @@ from fedward.experiment.setup import Setup, prepare
 from fedward.experiment.sweep import read_sweep
 from fedward.experiment.sweep_forecast import forecast_sweep
 from fedward.experiment.sweep_run import prepare_sweep
+from fedward.report.console import plain_console
 from fedward.report.forecast import print_forecast, record
 from fedward.report.sweep_forecast import print_sweep_forecast, sweep_record
 
@@ -49,7 +49,7 @@ def check_command(
     check_workers(workers, device)
     source = source_of(str(file), changes or [])
     content = config.read_content(file, changes or [])
-    console = Console()
+    console = plain_console()
     if "sweep" in content:
         if replicas is not None:
             raise InvalidValue(f"replicas are for one experiment, and {source} has a [sweep]: leave out -m")

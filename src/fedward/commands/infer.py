@@ -11,7 +11,7 @@ from rich.console import Console
 
 from fedward.attacks.inference import MembershipInference, PropertyInference
 from fedward.backends.engine import chosen
-from fedward.commands.output import AsJson
+from fedward.commands.output import AsJson, place
 from fedward.commands.run import Data, Device, EngineOption, File, Set, WorkersOption
 from fedward.experiment import config
 from fedward.experiment.backend import check_workers, engine_in_words
@@ -25,6 +25,7 @@ from fedward.experiment.store import open_run
 from fedward.privacy.guarantee import Unit
 from fedward.report import inference as report
 from fedward.report import terminal
+from fedward.report.console import plain_console
 
 app = typer.Typer(
     help="What models and updates give away about those who trained them.", no_args_is_help=True
@@ -33,7 +34,9 @@ app = typer.Typer(
 UnitOption = Annotated[str, typer.Option("--unit", help="Who is in or out: an example, or a whole user.")]
 Targets = Annotated[int, typer.Option("--targets", help="How many trainings are attacked.")]
 Shadows = Annotated[int, typer.Option("--shadows", help="How many the attacker trains; even.")]
-Out = Annotated[Path | None, typer.Option("--out", help="The run directory; else runs/NAME-KIND.")]
+Out = Annotated[
+    str | None, typer.Option("--out", metavar="PATH", help="The run directory; else runs/NAME-KIND.")
+]
 Which = Annotated[
     str,
     typer.Option(
@@ -75,8 +78,8 @@ def membership_command(
     wanted_attack = MembershipInference(unit=cast(Unit, unit), targets=targets, shadows=shadows)
     engine_chosen = chosen(engine)
     check_workers(workers, device)
+    path = place(out) or Path("runs") / f"{file.stem}-membership"
     wanted = prepare_membership(config.read(file, changes or []), wanted_attack, data)
-    path = out or Path("runs") / f"{file.stem}-membership"
     console = _heading(wanted.setup, path, device, engine, as_json)
     with open_run(path) as run:
         steps = run_membership(wanted, run, workers=workers, device=device, engine=engine_chosen)
@@ -126,9 +129,9 @@ def property_command(
     )
     engine_chosen = chosen(engine)
     check_workers(workers, device)
+    path = place(out) or Path("runs") / f"{file.stem}-property"
     experiment = config.read(file, changes or [])
     wanted = prepare_property(experiment, wanted_attack, which, users=users, data_dir=data)
-    path = out or Path("runs") / f"{file.stem}-property"
     console = _heading(wanted.setup, path, device, engine, as_json)
     with open_run(path) as run:
         steps = run_property(wanted, run, workers=workers, device=device, engine=engine_chosen)
@@ -150,7 +153,7 @@ def property_command(
 
 
 def _heading(setup: Setup, path: Path, device: str, engine: str | None, as_json: bool) -> Console:
-    console = Console(stderr=as_json)
+    console = plain_console(stderr=as_json)
     terminal.heading(console, setup, path)
     console.print(engine_in_words(setup.model, setup.federation, device, chosen(engine)), highlight=False)
     return console

@@ -7,10 +7,10 @@ import textwrap
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from fedward.commands.output import AsJson
 from fedward.experiment.listing import KINDS, Kind, kind_called
+from fedward.report.console import plain_console
 
 Which = Annotated[str | None, typer.Argument(metavar="[KIND]", help="preset, model, ...; all if not given.")]
 
@@ -21,7 +21,7 @@ def list_command(kind: Which = None, as_json: AsJson = False) -> None:
     if as_json:
         print(json.dumps({each.name: _record(each) for each in kinds}))
         return
-    console = Console()
+    console = plain_console()
     indent = max(len(name) for each in kinds for name in each.parts) + 4
     # One line for each name, for grep; a person's terminal gets them broken where it ends.
     width = console.width if console.is_terminal else 10**6

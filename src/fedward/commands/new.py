@@ -34,6 +34,8 @@ def new_command(
     as_json: AsJson = False,
 ) -> None:
     """Write a commented experiment file to start from. It runs as it is, and nothing is overwritten."""
+    if not file.name:
+        raise InvalidValue(f"the file must have a name, got the directory {str(file)!r}")
     printed = str(file) == "-"
     path = file if printed or file.suffix else file.with_suffix(".toml")
     if not printed and path.exists():

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, cast
 
 import numpy as np
 import typer
-from rich.console import Console
 
 from fedward.certify.confidence import Confidence
 from fedward.certify.goal import Goal
 from fedward.certify.planning import NO_ACCURACY, plan
-from fedward.certify.replicas import Replicas
+from fedward.certify.tally import read_scores
 from fedward.certify.threat import Attendance
 from fedward.commands.output import AsJson, given
 from fedward.core.validate import InvalidValue
 from fedward.privacy.group import Threat
+from fedward.report.console import plain_console
 from fedward.report.plan import in_words, picture, picture_file, table
 
 _NOISES = [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0]
@@ -34,10 +33,16 @@ def plan_command(
         float | None, typer.Option("--runner-up", help="F_B: the next one; 1 - F_A if not given.")
     ] = None,
     confidences: Annotated[
-        Path | None, typer.Option("--confidences", help="Stored scores of a finished run, instead of F_A.")
+        Path | None,
+        typer.Option("--confidences", help="certificate-scores.npz of a finished run, instead of F_A."),
     ] = None,
     psi: Annotated[float, typer.Option("--psi", help="ψ: error of the bounds on stored scores.")] = 0.01,
-    method: Annotated[str, typer.Option("--method", help="How stored scores are bounded.")] = "betting",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method", help="How stored scores are bounded; betting, or clopper_pearson for votes."
+        ),
+    ] = None,
     share: Annotated[
         float, typer.Option("--share", help="Of the stored examples, how many must be certified.")
     ] = 0.5,
@@ -90,14 +95,14 @@ def plan_command(
             "k": k,
             "threat": threat,
             "users": users,
-            "options": [asdict(option) for option in options],
+            "options": [option.to_json() for option in options],
             "tried": len(set(noise_multiplier)) * len(set(sampling_rate)) * len(set(rounds)),
             "predicts_accuracy": False,
             "note": NO_ACCURACY,
         }
         print(json.dumps(content | {"picture": str(out) if drawn else None}))
         return
-    console = Console()
+    console = plain_console()
     console.print(in_words(goal), highlight=False, soft_wrap=True)
     if options:
         console.print(table(goal, options))
@@ -107,14 +112,24 @@ def plan_command(
 
 
 def _typed(top: float, runner_up: float | None) -> tuple[float, float]:
+    if runner_up is None and top <= 0.5:
+        raise InvalidValue(
+            f"--top must be above 0.5 where --runner-up is not given, which is 1 - F_A then, got {top:g}"
+        )
     return top, 1.0 - top if runner_up is None else runner_up
 
 
 def _stored(
-    file: Path, method: str, psi: float
+    file: Path, method: str | None, psi: float
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.float64]]]:
     """Bounds from stored scores. An example whose top class is wrong counts as not certified."""
-    replicas = Replicas.from_bytes(file.read_bytes())
+    try:
+        replicas = read_scores(file.read_bytes())
+    except InvalidValue as error:
+        raise InvalidValue(
+            f"--confidences must be a certificate-scores.npz of fedward certify, got {file}: {error}"
+        ) from error
+    method = method or ("clopper_pearson" if replicas.score == "vote" else "betting")
     bounds = Confidence(looks=(len(replicas),), method=method, error=psi).bounds(replicas)
     lower, upper = bounds.lower.copy(), bounds.upper.copy()
     if replicas.labels is not None:

@@ -8,20 +8,23 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from fedward.backends.engine import chosen
-from fedward.commands.output import AsJson
+from fedward.commands.output import AsJson, place
 from fedward.commands.run import Data, EngineOption, Set
 from fedward.core.parameters import ParameterSpec
 from fedward.experiment import pretraining_file, weights_file
 from fedward.experiment.backend import engine_in_words
 from fedward.experiment.files import require_writable
 from fedward.experiment.pretraining import Pretraining, prepare, pretrain
+from fedward.report.console import plain_console
 
 File = Annotated[Path, typer.Argument(help="The pre-training file (TOML).")]
-Out = Annotated[Path | None, typer.Option("--out", help="The file of weights; weights/NAME.pt if not given.")]
+Out = Annotated[
+    str | None,
+    typer.Option("--out", metavar="PATH", help="The file of weights; weights/NAME.pt if not given."),
+]
 
 NO_PRIVACY = "trained without privacy: use public data; no ε of a later training covers it"
 
@@ -36,10 +39,10 @@ def pretrain_command(
 ) -> None:
     """Train a model on public data for others to start from, or go on with it where it was left."""
     engine_chosen = chosen(engine)
+    path = place(out) or Path("weights") / f"{file.stem}.pt"
     wanted = prepare(pretraining_file.read(file, changes or []), data)
-    path = out or Path("weights") / f"{file.stem}.pt"
     require_writable(path)
-    console = Console(stderr=as_json)
+    console = plain_console(stderr=as_json)
     for line in (
         _heading(wanted),
         *([str(wanted.weights)] if wanted.weights is not None else []),
@@ -85,5 +88,5 @@ def _heading(wanted: Pretraining) -> str:
     return (
         f"{wanted.file.model.part}, {spec.size:,} parameters, on {wanted.file.data.part}: "
         f"{len(federation.examples):,} training and {test:,} test examples in {federation.num_classes} "
-        f"classes; {wanted.file.epochs} epochs, seed {wanted.file.seed}"
+        f"classes; {wanted.file.epochs} epoch{'s' * (wanted.file.epochs > 1)}, seed {wanted.file.seed}"
     )

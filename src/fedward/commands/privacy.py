@@ -1,16 +1,13 @@
-"""``fedward epsilon``, ``fedward calibrate`` and ``fedward ledger``."""
+"""``fedward epsilon`` and ``fedward calibrate``."""
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from dp_accounting import DpEvent
-from rich.console import Console
 
 from fedward.clipping import HistogramMedian
 from fedward.commands.output import AsJson, answer, given
@@ -19,9 +16,8 @@ from fedward.core.types import Sampler
 from fedward.core.validate import InvalidValue, one_of, positive, whole
 from fedward.local import FullGradient
 from fedward.presets import user_dp_fedavg
-from fedward.privacy import ACCOUNTANTS, Ledger, ledger_file, noise_for, rounds_for
+from fedward.privacy import ACCOUNTANTS, Ledger, noise_for, rounds_for
 from fedward.privacy.shares import shares
-from fedward.report import terminal
 from fedward.sampling import FixedSizeSampler, PoissonSampler
 
 Noise = Annotated[
@@ -53,6 +49,8 @@ def epsilon(
     sampler, num_users = _sampler(sampling_rate, cohort_size, users)
     z = positive("noise multiplier", given("--noise-multiplier", noise_multiplier))
     rounds = whole("steps", given("--steps", steps))
+    if look_noise is not None and not looks:
+        raise InvalidValue("--look-noise belongs to --looks, got it without")
     one_of("accountant", accountant, ACCOUNTANTS)
     spent = _ledger(sampler, num_users, z, rounds, looks, look_noise)
     guarantee = spent.guarantee(delta, accountant)
@@ -100,32 +98,13 @@ def calibrate(
     answer(as_json, content, f"{wanted}\n{guarantee}")
 
 
-def ledger(
-    file: Annotated[Path, typer.Argument(help="A ledger.json of a run.")],
-    as_json: AsJson = False,
-) -> None:
-    """Recompute what a ledger file claims, from the file alone."""
-    try:
-        text = file.read_text(encoding="utf8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidValue(f"{file} cannot be read: {error}") from error
-    spent, _ = ledger_file.loads(text)
-    checks = ledger_file.verify(text)
-    holds = all(check.holds for check in checks)
-    if as_json:
-        claims = [check.claimed.to_json() | {"recomputed": check.recomputed} for check in checks]
-        print(json.dumps({"holds": holds, "rounds": spent.rounds, "claims": claims}))
-    else:
-        terminal.ledger(Console(), spent, checks)
-    if not holds:
-        raise typer.Exit(1)
-
-
 def _sampler(sampling_rate: float | None, cohort_size: int | None, users: int | None) -> tuple[Sampler, int]:
     """The sampler that the options describe, and the number of users."""
     if (sampling_rate is None) == (cohort_size is None):
         raise InvalidValue("give either --sampling-rate, or --cohort-size with --users")
     if sampling_rate is not None:
+        if users is not None:
+            raise InvalidValue("--users belongs to --cohort-size, got it with --sampling-rate")
         return PoissonSampler(rate=sampling_rate), 1
     num_users = whole("users", given("--users", users))
     sampler = FixedSizeSampler(size=given("--cohort-size", cohort_size))

@@ -7,19 +7,20 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from fedward.backends.engine import chosen
-from fedward.commands.output import AsJson
+from fedward.commands.output import AsJson, place
 from fedward.commands.run import Data, Device, EngineOption, File, Set, WorkersOption
 from fedward.experiment import config
 from fedward.experiment.backend import check_workers, engine_in_words
 from fedward.experiment.overrides import source_of
+from fedward.experiment.replica_guarantees import guarantees
 from fedward.experiment.replica_run import ReplicaRun, prepare_variants, run_replicas
 from fedward.experiment.replica_store import ReplicaDirectory
 from fedward.experiment.store import open_run
 from fedward.experiment.vary import Axis, variants
 from fedward.report import replicas as report
+from fedward.report.console import plain_console
 
 Count = Annotated[int, typer.Option("--replicas", "-m", help="How many trainings of each variant: M.")]
 Vary = Annotated[
@@ -27,7 +28,8 @@ Vary = Annotated[
     typer.Option("--vary", metavar="KEY=V,V,...", help="A key of the file and the values it takes."),
 ]
 Out = Annotated[
-    Path | None, typer.Option("--out", help="The run directory; runs/NAME-replicas if not given.")
+    str | None,
+    typer.Option("--out", metavar="PATH", help="The run directory; runs/NAME-replicas if not given."),
 ]
 SaveSpace = Annotated[
     bool, typer.Option("--save-space", help="Keep running sums, not the confidences of every replica.")
@@ -57,17 +59,18 @@ def replicas_command(
     """
     engine_chosen = chosen(engine)
     check_workers(workers, device)
+    path = place(out) or Path("runs") / f"{file.stem}-replicas"
     source = source_of(str(file), changes or [])
     contents = variants(config.read_content(file, changes or []), [Axis.parse(text) for text in vary or []])
     experiments = {name: config.from_content(content, source) for name, content in contents.items()}
     wanted = ReplicaRun(
         variants=prepare_variants(experiments, data), replicas=replicas, save_space=save_space, block=block
     )
-    path = out or Path("runs") / f"{file.stem}-replicas"
-    console = Console(stderr=as_json)
+    console = plain_console(stderr=as_json)
     report.heading(console, wanted, path)
     first = wanted.first
-    console.print(engine_in_words(first.model, first.federation, device, engine_chosen), highlight=False)
+    words = engine_in_words(first.model, first.federation, device, engine_chosen)
+    console.print(words, highlight=False, soft_wrap=True)
     with open_run(path) as run:
         directory = ReplicaDirectory(run, save_space=save_space)
         report.progress(
@@ -79,6 +82,7 @@ def replicas_command(
     assert result is not None  # a run that ends without an error has one
     report.more_than_asked(console, wanted, result)
     if as_json:
-        print(json.dumps({**result, "directory": str(path)}))
+        spent = guarantees(wanted, result["replicas"])
+        print(json.dumps({**result, "guarantees": spent, "directory": str(path)}))
     else:
         report.result(console, result)

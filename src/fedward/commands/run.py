@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from fedward.api.train import train_file
-from fedward.commands.output import AsJson
+from fedward.commands.output import AsJson, place
 from fedward.report import terminal
+from fedward.report.console import plain_console
 
 File = Annotated[Path, typer.Argument(help="The experiment file (TOML).")]
 Set = Annotated[
@@ -20,7 +20,9 @@ Set = Annotated[
         "--set", metavar="KEY=VALUE", help="Another value for a key of the file, in TOML; KEY= takes it out."
     ),
 ]
-Out = Annotated[Path | None, typer.Option("--out", help="The run directory; runs/NAME if not given.")]
+Out = Annotated[
+    str | None, typer.Option("--out", metavar="PATH", help="The run directory; runs/NAME if not given.")
+]
 Data = Annotated[Path | None, typer.Option("--data", help="Where data sets lie; else FEDWARD_DATA.")]
 WorkersOption = Annotated[
     int | None,
@@ -48,11 +50,11 @@ def run_command(
     as_json: AsJson = False,
 ) -> None:
     """Run an experiment, or go on with it where it was left."""
-    console = Console(stderr=as_json)
+    console = plain_console(stderr=as_json)
     setup, found = train_file(
         file,
         changes=changes or [],
-        out=out,
+        out=place(out),
         data=data,
         workers=workers,
         device=device,

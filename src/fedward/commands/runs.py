@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from fedward.commands.output import AsJson
+from fedward.commands.output import AsJson, place
 from fedward.core.validate import InvalidValue, one_of
 from fedward.experiment.catalogue.conditions import condition
 from fedward.experiment.catalogue.export import EXPORTS, as_rows
 from fedward.experiment.catalogue.facts import RunFacts, read
 from fedward.experiment.catalogue.index import open_index
+from fedward.experiment.place import require_run
 from fedward.report import runs as tables
+from fedward.report.console import plain_console
 
 Folder = Annotated[Path, typer.Option("--in", help="The directory whose runs are meant.")]
 Where = Annotated[
@@ -30,7 +33,7 @@ Show = Annotated[
     typer.Option("--show", metavar="KEY", help="One more column, of an experiment or a result."),
 ]
 Runs = Annotated[list[Path], typer.Argument(help="Run directories.")]
-Out = Annotated[Path, typer.Argument(help="The file, or for TensorBoard the directory, to write.")]
+Out = Annotated[str, typer.Argument(help="The file, or for TensorBoard the directory, to write.")]
 To = Annotated[
     str | None,
     typer.Option("--to", help="csv, jsonl, tensorboard or mlflow; by the ending of OUT if not given."),
@@ -54,7 +57,7 @@ def list_runs(
     """List, filter, compare and export runs."""
     if context.invoked_subcommand is not None:
         return
-    found = _found(folder, where, sort)
+    found = _found(folder, where, sort, show or [])
     if as_json:
         print(json.dumps({"runs": as_rows(found)}))
         return
@@ -94,35 +97,38 @@ def export(
 ) -> None:
     """Write runs for other programs."""
     by_ending = {".csv": "csv", ".jsonl": "jsonl", ".db": "mlflow", "": "tensorboard"}
-    to = to or by_ending.get(out.suffix)
+    file = place(out, "OUT")
+    to = to or by_ending.get(file.suffix)
     if to is None:
         raise InvalidValue(f"{out}: its ending says nothing about the format; give --to {', '.join(EXPORTS)}")
     one_of("--to", to, tuple(EXPORTS))
     if rounds and to not in ("csv", "jsonl"):
         raise InvalidValue(f"--rounds is for csv and jsonl, got {to}, which has all rounds")
-    found = [run for run in _found(folder, where, None) if run.state != "damaged"]
+    found = [run for run in _found(folder, where) if run.state != "damaged"]
     if not found:
         raise InvalidValue(f"there is no run in {folder}" + (" that is like that" if where else ""))
-    EXPORTS[to](found, out, rounds=rounds)
-    Console().print(f"{len(found)} runs written to {out}", highlight=False)
+    EXPORTS[to](found, file, rounds=rounds)
+    plain_console().print(f"{len(found)} runs written to {out}", highlight=False)
 
 
 def _console() -> Console:
     """A file or a pipe is as wide as it need be."""
-    console = Console()
-    return console if console.is_terminal else Console(width=240)
+    console = plain_console()
+    return console if console.is_terminal else plain_console(width=240)
 
 
-def _found(folder: Path, where: list[str] | None, sort: str | None) -> list[RunFacts]:
+def _found(
+    folder: Path, where: list[str] | None, sort: str | None = None, show: Sequence[str] = ()
+) -> list[RunFacts]:
     conditions = [condition(text) for text in where or ()]
     descending = sort is not None and sort.startswith("-")
     with open_index(folder) as index:
+        index.require(show)
         return index.find(conditions, sort=sort.lstrip("-") if sort else None, descending=descending)
 
 
 def _readable(path: Path) -> RunFacts:
-    if not (path / "run.json").is_file():
-        raise InvalidValue(f"{path} must be the directory of a run, got one without run.json")
+    require_run(path)
     found = read(path)
     if found.state == "damaged":
         raise InvalidValue(f"{path} cannot be read: {found.note}")

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import torch
 import typer
-from rich.console import Console
 
 from fedward.backends.engine import chosen
 from fedward.backends.gram import is_linear
@@ -24,6 +23,7 @@ from fedward.experiment.backend import engine_in_words
 from fedward.experiment.setup import Setup, prepare
 from fedward.models import MODELS, TEXT_MODELS
 from fedward.report import terminal
+from fedward.report.console import plain_console
 
 Name = Annotated[str, typer.Argument(help="A part's name as experiment files have it, or a file.")]
 
@@ -36,7 +36,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """What a part does, or what an experiment file would run and by which engine."""
-    console = Console()
+    console = plain_console()
     if name.endswith(".toml") or Path(name).is_file():
         setup = prepare(config.read(Path(name), changes or []), data)
         if as_json:

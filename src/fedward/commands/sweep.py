@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from fedward.backends.engine import chosen
-from fedward.commands.output import AsJson
+from fedward.commands.output import AsJson, place
 from fedward.commands.run import Data, Device, EngineOption, File, Set, WorkersOption
 from fedward.experiment import config
 from fedward.experiment.backend import check_workers
@@ -18,13 +17,18 @@ from fedward.experiment.files import write_atomically
 from fedward.experiment.overrides import source_of
 from fedward.experiment.store import open_run
 from fedward.experiment.sweep import read_sweep
+from fedward.experiment.sweep_place import begin_sweep, check_place
 from fedward.experiment.sweep_results import results
 from fedward.experiment.sweep_run import prepare_sweep, run_sweep
 from fedward.report import sweep as report
+from fedward.report.console import plain_console
 from fedward.report.sweep_picture import draw
 
 Out = Annotated[
-    Path | None, typer.Option("--out", help="The directory of all its runs; runs/NAME-sweep if not given.")
+    str | None,
+    typer.Option(
+        "--out", metavar="PATH", help="The directory of all its runs; runs/NAME-sweep if not given."
+    ),
 ]
 
 
@@ -44,13 +48,15 @@ def sweep_command(
     """
     engine_chosen = chosen(engine)
     check_workers(workers, device)
+    path = place(out) or Path("runs") / f"{file.stem}-sweep"
     source = source_of(str(file), changes or [])
     sweep = read_sweep(config.read_content(file, changes or []), source)
+    check_place(path, sweep)
     setups = prepare_sweep(sweep, data)
-    path = out or Path("runs") / f"{file.stem}-sweep"
-    console = Console(stderr=as_json)
+    console = plain_console(stderr=as_json)
     report.heading(console, sweep, path)
     with open_run(path):
+        begin_sweep(path, sweep)
         steps = run_sweep(sweep, setups, path, workers=workers, device=device, engine=engine_chosen)
         report.progress(console, steps)
         rows = results(sweep, path)

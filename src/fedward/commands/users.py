@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from fedward.commands.output import AsJson
 from fedward.core.strict_json import parse
 from fedward.core.validate import InvalidValue, one_of, open_unit
+from fedward.experiment.place import require_run
+from fedward.experiment.server_looks import with_looks
 from fedward.experiment.store import RunDirectory
+from fedward.experiment.weights_origin import caveat_of, with_caveat
 from fedward.privacy import ACCOUNTANTS
 from fedward.privacy.user_guarantees import Guarantees
+from fedward.report.console import plain_console
 
 Run = Annotated[Path, typer.Argument(help="The run directory.")]
 User = Annotated[int | None, typer.Option("--user", help="Only this user, by its number in the data.")]
@@ -36,26 +39,29 @@ def users(
     as_json: AsJson = False,
 ) -> None:
     """What each user of a run has spent on its own device."""
-    if not (run / "run.json").is_file():
-        raise InvalidValue(f"{run} must be the directory of a run, got one without run.json")
+    require_run(run)
     ledgers = RunDirectory(run).user_ledgers()
     if ledgers is None:
         raise InvalidValue(f"{run} holds no users.json: no user there relies on its own noise alone")
     delta = open_unit("delta", _of_the_run(run, "delta") if delta is None else delta)
     accountant = _of_the_run(run, "accountant") if accountant is None else accountant
     one_of("accountant", accountant, ACCOUNTANTS)
+    caveat = _caveat(run)
+    central = RunDirectory(run).ledger() if (run / "ledger.json").exists() else None
     if user is not None:
-        guarantee = ledgers.guarantee(user, delta, accountant)
+        own = with_looks(ledgers.guarantee(user, delta, accountant), ledgers, central)
+        guarantee = with_caveat(own, caveat)
         print(json.dumps(guarantee.to_json()) if as_json else str(guarantee))
         return
     found = ledgers.guarantees(delta, accountant)
+    worst = with_caveat(with_looks(found.worst, ledgers, central), caveat)
     if as_json:
-        print(json.dumps(found.to_json() | {"guarantee": found.worst.to_json()}))
+        print(json.dumps(found.to_json() | {"guarantee": worst.to_json()}))
         return
-    console = Console()
+    console = plain_console()
     console.print(_table(found))
     console.print(str(found), highlight=False, soft_wrap=True)
-    console.print(f"the released models: {found.worst}", highlight=False, soft_wrap=True)
+    console.print(f"the released models: {worst}", highlight=False, soft_wrap=True)
 
 
 def _of_the_run(run: Path, name: str) -> Any:
@@ -68,6 +74,14 @@ def _of_the_run(run: Path, name: str) -> Any:
     if not isinstance(content, dict) or name not in content:
         raise InvalidValue(f"{file} does not say which {name} the run has: give --{name}")
     return content[name]
+
+
+def _caveat(run: Path) -> str:
+    """What the run says of its initial weights; the ledgers can be read without it."""
+    try:
+        return caveat_of(RunDirectory(run).manifest())
+    except InvalidValue:
+        return ""
 
 
 def _table(found: Guarantees) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from dp_accounting import ComposedDpEvent, DpEvent, GaussianDpEvent, NonPrivateDpEvent, NoOpDpEvent
@@ -50,7 +50,8 @@ class Algorithm:
     a part has no proof there is no ε, and ``unproven`` says why.
 
     With ``accounting="users"`` every user protects itself (``local`` is a ``PrivateTrainer``) and has a
-    ledger of its own; the server's ledger holds only its looks at norms. With ``"aggregate"`` the noise of a
+    ledger of its own, of its own noise and of the server's looks at norms; the server's ledger holds the
+    looks alone. With ``"aggregate"`` the noise of a
     whole cohort hides one example. ``server_clips`` is off where rows carry noise that clipping would take
     away. ``public`` names what is made known beside the models; it stands in each user's guarantee, and so
     does ``deviating``, that attackers need not do to their own updates what the others do. ``void``
@@ -78,6 +79,11 @@ class Algorithm:
             raise InvalidType(
                 f"aggregator must take rows one after the other, got {self.aggregator}; a rule that needs "
                 "all rows goes into AllRows(rule=...)"
+            )
+        if self.policy.reads_norms and not self.policy.unproven:
+            raise InvalidValue(
+                "a clip policy that reads the norms of the same round must say why no ε covers it "
+                f"(unproven), got {self.policy}"
             )
         if self.norm.groups > 1 and not self.policy.per_group:
             raise InvalidValue(f"per-layer clipping needs a policy for several bounds, got {self.policy}")
@@ -116,10 +122,7 @@ class Algorithm:
                     "the noise of a whole cohort needs cohorts of a known size (fixed-size or everyone), "
                     f"got {self.sampler}"
                 )
-            if self.policy.looks(0):
-                raise InvalidValue(
-                    f"the noise of a whole cohort needs a clip bound without looks, got {self.policy}"
-                )
+        self.looks(0)
 
     @property
     def protector(self) -> PrivateTrainer:
@@ -148,18 +151,34 @@ class Algorithm:
             return "no noise is added"
         return self.policy.unproven
 
+    def looks(self, round: int) -> tuple[float, ...]:
+        """The noise multipliers of the clip policy's looks in a round; refuses those nobody accounts for."""
+        looks = self.policy.looks(round)
+        if looks and self.accounting == "aggregate":
+            raise InvalidValue(
+                f"the noise of a whole cohort needs a clip bound without looks, got {self.policy}, which "
+                f"looks in round {round}"
+            )
+        if looks and self.accounting == "users" and self.unit == "example":
+            raise InvalidValue(
+                "users that hide single examples clip those, and a look at the norms of updates says nothing "
+                f"about them, got {self.policy}, which looks in round {round}"
+            )
+        return looks
+
     def round_event(self, num_users: int, round: int) -> DpEvent:
         """What one round does to all users: the event of the cohort, amplified by its sampling.
 
         Where the clip policy looks at private norms the event is composed of the model's noise, first, and
-        the looks; accountants fold them into one Gaussian.
+        the looks; accountants fold them into one Gaussian. Where users protect themselves it is that of the
+        looks alone: see ``user_event``.
         """
+        looks = self.looks(round)
         if self.unproven:
             return NonPrivateDpEvent()
         if self.accounting == "aggregate":
             return aggregate_event(self.protector.local_event(round), self.sampler.expected_size(num_users))
         if self.accounting == "users":
-            looks = self.policy.looks(round)
             if not looks:
                 return NoOpDpEvent()
             # One user replaced moves a look twice as far as one added or removed.
@@ -167,20 +186,40 @@ class Algorithm:
             return self.sampler.amplify(GaussianDpEvent(fold(*looks) * ratio), num_users)
         # The ratio of sensitivities is exactly 1 or 1/2: the event keeps a multiplier to the last bit.
         ratio = self._sensitivity("add/remove") / self._sensitivity(self.sampler.adjacency)
-        shares = [GaussianDpEvent(z * ratio) for z in (self.noise.multiplier, *self.policy.looks(round))]
+        shares = [GaussianDpEvent(z * ratio) for z in (self.noise.multiplier, *looks)]
         return self.sampler.amplify(shares[0] if len(shares) == 1 else ComposedDpEvent(shares), num_users)
+
+    def user_event(self, round: int) -> DpEvent:
+        """What one round costs each user of its cohort, where users protect themselves.
+
+        Its own noise and, composed with it, the looks: the bound of the next round follows from them, and the
+        released models show it. A user whose data are replaced moves a look twice as far as one added or
+        removed. Nothing is gained from the drawing of users: everybody may know who takes part.
+        """
+        own = self.protector.local_event(round)
+        looks = [GaussianDpEvent(z / 2) for z in self.looks(round)]
+        return ComposedDpEvent([own, *looks]) if looks else own
 
     def guarantee(self, num_users: int, rounds: int, delta: float, accountant: str) -> Guarantee:
         """What so many rounds spend; known before any of them.
 
-        Where users protect themselves: what a user spends that is drawn in every round.
+        Where users protect themselves: what a user spends that is drawn in every round, looks included.
         """
-        if self.accounting == "users":
-            ledger = self.new_user_ledgers(1).ledger(0)
-            for event, same in itertools.groupby(self.protector.local_event(t) for t in range(rounds)):
-                ledger = ledger.charged(event, sum(1 for _ in same))
-            return ledger.guarantee(delta, accountant)
-        return self.planned_ledger(num_users, rounds).guarantee(delta, accountant)
+        return self.spent(num_users, rounds).guarantee(delta, accountant)
+
+    def spent(self, num_users: int, rounds: int) -> Ledger:
+        """The ledger that the guarantee is of: the server's, or that of a user drawn in every round."""
+        if self.accounting != "users":
+            return self.planned_ledger(num_users, rounds)
+        events: list[DpEvent] = []
+        counts: list[int] = []
+        for event, same in itertools.groupby(self.user_event(t) for t in range(rounds)):
+            if event not in events:
+                events.append(event)
+                counts.append(0)
+            counts[events.index(event)] += sum(1 for _ in same)
+        ledgers = replace(self.new_user_ledgers(1), events=tuple(events), histories=(tuple(counts),))
+        return ledgers.ledger(0)
 
     def planned_ledger(self, num_users: int, rounds: int) -> Ledger:
         """The ledger after so many rounds; which of them look at norms is known beforehand."""

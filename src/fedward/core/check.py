@@ -25,6 +25,9 @@ def check_setup(
     rounds: int | None = None,
 ) -> None:
     """Raises with a clear message if training could not work or its guarantee could not hold."""
+    # A policy of somebody's own may look for the first time in any round.
+    for round in range(rounds or 0):
+        algorithm.looks(round)
     algorithm.sampler.check(federation.num_users)
     check_cohort(algorithm, federation.num_users)
     if algorithm.noise.multiplier > 0 or isinstance(algorithm.local, PrivateTrainer):

@@ -121,7 +121,9 @@ def finish_round(
 
     # Only now may the bound move: the noise above had to be scaled by the bound the rows were clipped to.
     look = private_stream(source, seed, "look", replica=replica, round=t)
-    policy = algorithm.policy.move(state.policy, t, bounds, looked_at, look)
+    # And no policy sees norms in a round in which it declared no look: nobody has paid for that.
+    shown = looked_at if algorithm.policy.unproven or algorithm.looks(t) else []
+    policy = algorithm.policy.move(state.policy, t, bounds, shown, look)
 
     telemetry = None
     if source == "seeded":

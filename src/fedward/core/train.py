@@ -95,7 +95,7 @@ def reserve(algorithm: Algorithm, state: ServerState, plan: Plan) -> ServerState
     reserved = replace(state, ledger=state.ledger.reserve(plan.round, plan.event))
     if state.users is None:
         return reserved
-    event = algorithm.protector.local_event(plan.round)
+    event = algorithm.user_event(plan.round)
     return replace(reserved, users=state.users.reserve(plan.round, plan.cohort, event))
 
 
@@ -119,12 +119,17 @@ def _check_state(state: ServerState, algorithm: Algorithm, size: int, num_users:
         raise InvalidValue(
             f"state must hold ledgers of users protected by {wanted}, got {state.users.about()}"
         )
+    if not state.users.looked and any(algorithm.looks(t) for t in range(state.round)):
+        raise InvalidValue(
+            "state must hold users' ledgers that the server's looks at norms are charged to, got one of an "
+            "earlier version, which left them out; train again from the beginning"
+        )
 
 
 def check_budget(budget: Budget, algorithm: Algorithm, num_users: int) -> None:
     """Refuses a budget that not even the first round fits in."""
     if algorithm.accounting == "users":
-        budget.check_first_round(algorithm.protector.local_event(0), algorithm.protector.adjacency)
+        budget.check_first_round(algorithm.user_event(0), algorithm.protector.adjacency)
     else:
         budget.check_first_round(algorithm.round_event(num_users, 0), algorithm.new_ledger().adjacency)
 
@@ -132,7 +137,7 @@ def check_budget(budget: Budget, algorithm: Algorithm, num_users: int) -> None:
 def covers(budget: Budget, reserved: ServerState, rounds: int) -> bool:
     """Whether every ledger is within the budget with the coming round reserved.
 
-    The budget is each user's where users protect themselves; what the server's looks cost is stated apart.
+    The budget is each user's where users protect themselves; the server's looks are in what each has spent.
     """
     if reserved.users is None:
         return budget.covers(reserved.ledger, rounds)

@@ -243,7 +243,8 @@ class ClipPolicy(Protocol):
     ) -> PolicyState:
         """The policy's state after a round whose noise has been drawn.
 
-        ``bounds`` is one for each group; ``norms`` are those of the rows before they were clipped.
+        ``bounds`` is one for each group; ``norms`` are those of the rows before they were clipped. There are
+        none in a round without ``looks``, unless the policy is ``unproven``.
         """
 
 

@@ -15,7 +15,7 @@ from fedward.certify.confidence.betting import betting
 from fedward.certify.setting import Setting
 from fedward.core.validate import InvalidValue
 from fedward.experiment.arrays_file import read_array
-from fedward.experiment.certification import Mode, papers_epsilon
+from fedward.experiment.certification import Mode, papers_guarantee
 from fedward.experiment.replica_store import stored_files
 from fedward.experiment.setup import Setup
 from fedward.privacy.group import group_curve
@@ -120,9 +120,9 @@ def attack_costs(
     each = setting.confidence.error / 2
     low, high = (float(betting(clean, each, side)) * bound for side in ("lower", "upper"))
     lines = [_tight(setting, bound, low, high, threat, most) for threat in setting.threats]
-    papers = papers_epsilon(setting)
+    papers = papers_guarantee(setting)
     if papers is not None:
-        lines.insert(0, _papers(setting, bound, float(by_attackers[0].mean()), papers, most))
+        lines.insert(0, _papers(setting, bound, float(by_attackers[0].mean()), papers.epsilon, most))
     return AttackCosts(
         unit=setting.ledger.unit,
         cost_bound=bound,

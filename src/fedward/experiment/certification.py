@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import Literal
@@ -22,8 +21,8 @@ from fedward.core.parameters import ParameterSpec
 from fedward.core.validate import InvalidValue, one_of
 from fedward.experiment.digest import data_digest, tensor_digest
 from fedward.experiment.setup import Setup
-from fedward.privacy.accountants import epsilon_of
 from fedward.privacy.group import Threat
+from fedward.privacy.guarantee import Guarantee
 from fedward.privacy.ledger import Ledger
 
 Mode = Literal["paper", "inject", "present", "compromise"]
@@ -35,6 +34,7 @@ class Claims:
 
     Args:
       replicas: M.
+      earlier: at which smaller numbers of replicas somebody looked before; only ``betting_sequence`` may.
       threats: against which attacks.
       attendance, behaviour: what is assumed about the attackers.
       score: ``confidence`` or ``vote``.
@@ -42,6 +42,7 @@ class Claims:
     """
 
     replicas: int
+    earlier: tuple[int, ...] = ()
     threats: tuple[Threat, ...] = ("inject", "present", "compromise")
     attendance: Attendance = "drawn"
     behaviour: Behaviour | None = None
@@ -58,7 +59,10 @@ class Claims:
     def confidence(self) -> Confidence:
         method = self.method or ("betting" if self.score == "confidence" else "clopper_pearson")
         return Confidence(
-            looks=(self.replicas,), method=method, error=self.error, simultaneous=self.simultaneous
+            looks=(*self.earlier, self.replicas),
+            method=method,
+            error=self.error,
+            simultaneous=self.simultaneous,
         )
 
     def setting(self, setup: Setup, data: str | None = None) -> Setting:
@@ -67,6 +71,12 @@ class Claims:
         ``data`` is the digest of its data, where it has been computed before.
         """
         ledger = planned_ledger(setup)
+        if setup.algorithm.public and set(self.threats) != {"compromise"}:
+            # Whose ε takes them for public cannot bound what happens when they change.
+            raise InvalidValue(
+                f"threat must be compromise where {setup.algorithm.public} are public and in the model, as "
+                f"in {setup.algorithm.name}: an example more changes them too; got {', '.join(self.threats)}"
+            )
         # Poisoned examples can only be certified against users that keep to the protocol: see `certifiable`.
         behaviour = self.behaviour or ("data" if ledger.unit == "example" else "anything")
         spec = ParameterSpec.of(setup.model)
@@ -91,11 +101,7 @@ def planned_ledger(setup: Setup) -> Ledger:
         raise InvalidValue("a certificate needs trainings of the same length, got a budget that may end them")
     if algorithm.accounting != "users":
         certifiable_algorithm(algorithm)
-        return algorithm.planned_ledger(setup.federation.num_users, rounds)
-    ledger = algorithm.new_user_ledgers(1).ledger(0)
-    for event, same in itertools.groupby(algorithm.protector.local_event(t) for t in range(rounds)):
-        ledger = ledger.charged(event, sum(1 for _ in same))
-    return ledger
+    return algorithm.spent(setup.federation.num_users, rounds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,16 +112,18 @@ class Curve:
       mode: ``paper`` (theorem 2 by the papers' accountant), or a threat under fedward's own bounds.
       sure: whether the means over the replicas are bounded with confidence, or taken as they are.
       accuracy: at each k, up to the last at which anything is certified.
+      most: the largest k that is certified for any example, right or wrong; None if not even k = 0 is.
     """
 
     mode: Mode
     sure: bool
     accuracy: tuple[float, ...]
+    most: int | None
 
     def largest(self, share: float) -> int | None:
         """The largest k at which certified accuracy is at least ``share``; None if there is none.
 
-        >>> Curve(mode="inject", sure=True, accuracy=(0.9, 0.85, 0.4)).largest(0.8)
+        >>> Curve(mode="inject", sure=True, accuracy=(0.9, 0.85, 0.4), most=2).largest(0.8)
         1
         """
         reached = [k for k, accuracy in enumerate(self.accuracy) if accuracy >= share]
@@ -124,13 +132,29 @@ class Curve:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Certified:
-    """A certificate, the replicas it was computed from, and its curves beside the paper's."""
+    """A certificate, the replicas it was computed from, and its curves beside the paper's.
+
+    Args:
+      certificate: by fedward's own bounds.
+      replicas: what it was computed from.
+      curves: certified accuracy in every mode, with confidence and without.
+      guarantee: of one training.
+      papers_guarantee: of one training by the papers' accountant; None where that has no answer.
+    """
 
     certificate: Certificate
     replicas: Scores
     curves: tuple[Curve, ...]
-    epsilon: float
-    papers_epsilon: float | None
+    guarantee: Guarantee
+    papers_guarantee: Guarantee | None
+
+    @property
+    def epsilon(self) -> float:
+        return self.guarantee.epsilon
+
+    @property
+    def papers_epsilon(self) -> float | None:
+        return None if self.papers_guarantee is None else self.papers_guarantee.epsilon
 
     def curve(self, mode: Mode, *, sure: bool) -> Curve | None:
         return next((c for c in self.curves if c.mode == mode and c.sure == sure), None)
@@ -142,25 +166,26 @@ def certified(setting: Setting, replicas: Scores) -> Certified:
         raise InvalidValue("certified accuracy needs labels, and these replicas have none")
     certificate = certify(setting, replicas)
     curves = [
-        Curve(mode=attack.threat, sure=True, accuracy=attack.accuracy or ()) for attack in certificate.attacks
+        Curve(mode=attack.threat, sure=True, accuracy=attack.accuracy or (), most=_most(attack.k))
+        for attack in certificate.attacks
     ]
     top, best, second = averages(replicas)
     right = top == replicas.labels
     for threat in setting.threats:
         spending = certifiable(setting.ledger, _model(setting, threat))
         k = certified_k(best, second, spending, threat, most=setting.most(threat))
-        curves.append(Curve(mode=threat, sure=False, accuracy=_accuracy(k, right)))
-    papers = papers_epsilon(setting)
+        curves.append(Curve(mode=threat, sure=False, accuracy=_accuracy(k, right), most=_most(k)))
+    papers = papers_guarantee(setting)
     if papers is not None:
         for sure in (True, False):
-            k = _paper_k(setting, replicas, best, second, papers, sure=sure)
-            curves.append(Curve(mode="paper", sure=sure, accuracy=_accuracy(k, right)))
+            k = _paper_k(setting, replicas, best, second, papers.epsilon, sure=sure)
+            curves.append(Curve(mode="paper", sure=sure, accuracy=_accuracy(k, right), most=_most(k)))
     return Certified(
         certificate=certificate,
         replicas=replicas,
         curves=tuple(curves),
-        epsilon=setting.ledger.guarantee(setting.delta, setting.accountant).epsilon,
-        papers_epsilon=papers,
+        guarantee=setting.ledger.guarantee(setting.delta, setting.accountant),
+        papers_guarantee=papers,
     )
 
 
@@ -177,12 +202,12 @@ def _model(setting: Setting, threat: Threat) -> ThreatModel:
     return ThreatModel(threat=threat, attendance=setting.attendance, behaviour=setting.behaviour)
 
 
-def papers_epsilon(setting: Setting) -> float | None:
-    """ε of one training by the papers' accountant; None where it has no answer."""
+def papers_guarantee(setting: Setting) -> Guarantee | None:
+    """That of one training by the papers' accountant; None where it has no answer."""
     if setting.attendance != "drawn":
         return None
     try:
-        return epsilon_of(setting.ledger.spending, setting.delta, "moments", setting.ledger.adjacency)
+        return setting.ledger.guarantee(setting.delta, "moments")
     except InvalidValue:
         return None
 
@@ -208,3 +233,8 @@ def _paper_k(
 def _accuracy(k: NDArray[np.int64], right: NDArray[np.bool_]) -> tuple[float, ...]:
     reached = k[right]
     return tuple(int((reached >= j).sum()) / len(k) for j in range(max(0, int(k.max())) + 1))
+
+
+def _most(k: NDArray[np.int64]) -> int | None:
+    largest = int(k.max())
+    return None if largest < 0 else largest

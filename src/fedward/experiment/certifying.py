@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,12 @@ from fedward.experiment import config
 from fedward.experiment.attack_costs import AttackCosts, attack_costs, cost_bound, costs
 from fedward.experiment.attacked_variants import Attacked, attacked_variants
 from fedward.experiment.certification import Certified, Claims, certified
+from fedward.experiment.claimed import fix_claims
 from fedward.experiment.digest import data_digest
 from fedward.experiment.files import write_atomically
 from fedward.experiment.replica_progress import ReplicaProgress
 from fedward.experiment.replica_results import load_replicas, load_tally
-from fedward.experiment.replica_run import ReplicaRun, prepare_variants, run_replicas
+from fedward.experiment.replica_run import ReplicaRun, manifest_of, prepare_variants, run_replicas
 from fedward.experiment.replica_store import ReplicaDirectory
 from fedward.experiment.store import RunDirectory
 from fedward.experiment.vary import Axis, variants
@@ -103,6 +104,42 @@ def prepare_certification(
     )
 
 
+def begin(
+    certification: Certification,
+    run: RunDirectory,
+    *,
+    device: str = "cpu",
+    engine: Choice | None = None,
+) -> Certification:
+    """Fixes in a run directory what is claimed, before anything is trained; refuses what comes after a look.
+
+    The result says the same with all looks that there were, where the method allows for several.
+    """
+    wanted, claims = certification.wanted, certification.claims
+    run.begin(manifest_of(wanted, device, engine))
+    directory = ReplicaDirectory(run, save_space=wanted.save_space)
+    block = directory.load_block(list(wanted.variants))
+    finished = directory.finished()
+    for count, what in ((finished, "are finished"), (block.stop if block else 0, "are under way")):
+        if count > wanted.replicas:
+            got = f"{wanted.replicas} where {count} {what}"
+            raise InvalidValue(f"number of replicas must be fixed beforehand, got {got}")
+    result = run.result()
+    claims = fix_claims(
+        claims,
+        run.path,
+        list(certification.settings),
+        finished=finished,
+        shown=None if result is None else result["replicas"],
+        costs=bool(certification.attackers),
+    )
+    settings = {
+        name: replace(setting, confidence=claims.confidence)
+        for name, setting in certification.settings.items()
+    }
+    return replace(certification, claims=claims, settings=settings)
+
+
 def train_replicas(
     certification: Certification,
     run: RunDirectory,
@@ -111,12 +148,9 @@ def train_replicas(
     device: str = "cpu",
     engine: Choice | None = None,
 ) -> Iterator[ReplicaProgress]:
-    """Trains them, or goes on with that. M was fixed beforehand: more than M replicas are refused."""
+    """Trains them, or goes on with that."""
     wanted = certification.wanted
     directory = ReplicaDirectory(run, save_space=wanted.save_space)
-    if (finished := directory.finished()) > wanted.replicas:
-        got = f"{wanted.replicas} where {finished} are finished"
-        raise InvalidValue(f"number of replicas must be fixed beforehand, got {got}")
     return run_replicas(wanted, directory, workers=workers, device=device, engine=engine)
 
 

@@ -88,6 +88,8 @@ class EvaluationSection(Section):
 class Experiment(Section):
     """One experiment, as its file describes it."""
 
+    apart = ("sweep",)
+
     seed: int
     rounds: int
     data: Annotated[PartSection, _DATA]
@@ -153,7 +155,7 @@ class Experiment(Section):
         if self.privacy.accountant is not None:
             return self.privacy.accountant
         # Users that protect themselves do not count on the drawing of users; the server's looks do.
-        drawn = algorithm.accounting == "server" or algorithm.policy.looks(0)
+        drawn = algorithm.accounting == "server" or any(map(algorithm.policy.looks, range(self.rounds)))
         return "rdp" if drawn and algorithm.sampler.adjacency == "replace-one" else "pld"
 
     def make_budget(self, algorithm: Algorithm, federation: Federation) -> Budget | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -37,7 +38,7 @@ def validated(model: type[Model], content: dict[str, Any], source: str, what: st
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        lines = "\n".join(f"  {_line(details, content)}" for details in error.errors())
+        lines = "\n".join(f"  {line}" for line in _lines(error.errors(), content))
         raise InvalidValue(f"{source} is not a valid {what}:\n{lines}") from None
 
 
@@ -52,13 +53,27 @@ def _check_depth(content: dict[str, Any], source: str) -> None:
     raise InvalidValue(f"{source} must not have more than {_DEEPEST} tables or lists within each other")
 
 
-def _line(details: ErrorDetails, content: dict[str, Any]) -> str:
+def _lines(errors: Sequence[ErrorDetails], content: dict[str, Any]) -> list[str]:
+    """A line for each thing that is wrong: what may be one type or another is one thing."""
+    wanted: dict[str, list[str]] = {}
+    keys = [_key(each["loc"], content, missing=each["type"] == "missing") for each in errors]
+    for key, details in zip(keys, errors, strict=True):
+        if details["type"] in _WANTED:
+            wanted.setdefault(key, []).append(_WANTED[details["type"]])
+    lines = []
+    for key, details in zip(keys, errors, strict=True):
+        if details["type"] not in _WANTED:
+            lines.append(_line(key, details))
+        # Where something within a list or a table is wrong, that it might not have been one is no help.
+        elif (types := wanted.pop(key, None)) and not any(other.startswith(f"{key}.") for other in keys):
+            lines.append(f"{key} must be {' or '.join(dict.fromkeys(types))}, got {_shown(details['input'])}")
+    return lines
+
+
+def _line(key: str, details: ErrorDetails) -> str:
     """One thing that is wrong: the key, what is wrong with it, which value it has."""
-    key = _key(details["loc"], content, missing=details["type"] == "missing")
     if details["type"] == "missing":
         return f"{key} is missing"
-    if details["type"] in _WANTED:
-        return f"{key} must be {_WANTED[details['type']]}, got {_shown(details['input'])}"
     if details["type"] == "literal_error":
         allowed = details["ctx"]["expected"].replace(" or ", ", ")
         names = [name.strip("'") for name in allowed.split(", ")]

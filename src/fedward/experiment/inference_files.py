@@ -15,6 +15,7 @@ from fedward.experiment.config import Experiment
 from fedward.experiment.files import write_atomically
 from fedward.experiment.runner import manifest
 from fedward.experiment.setup import Setup
+from fedward.experiment.weights_origin import with_caveat
 
 SAVE_EVERY = 5.0
 """Seconds between checkpoints of the training under way: what a kill may lose, besides a round."""
@@ -68,6 +69,7 @@ def attacked(setup: Setup, about: dict[str, Any]) -> dict[str, Any]:
 def stated(setup: Setup, num_users: int, rounds: int) -> dict[str, Any]:
     """What one training of so many users and rounds guarantees, for the result."""
     found = setup.algorithm.guarantee(num_users, rounds, setup.delta, setup.accountant)
+    found = with_caveat(found, setup.caveat)
     return {"guarantee": found.to_json(), "statement": str(found)}
 
 

@@ -11,6 +11,7 @@ from fedward.experiment.inference_curves import Curves, read_curves
 from fedward.experiment.record_files import frame
 from fedward.experiment.shown import Shown
 from fedward.experiment.store import RunDirectory
+from fedward.experiment.weights_origin import caveat_of, with_caveat
 from fedward.privacy import Guarantee
 
 PROPERTY = "property inference"
@@ -79,7 +80,9 @@ class InferenceRecord(Shown):
 
     def guarantee(self) -> Guarantee | None:
         """What one of the trainings that are attacked guarantees; None before the end."""
-        return None if self.result is None else Guarantee.from_json(self.result["guarantee"])
+        if self.result is None:
+            return None
+        return with_caveat(Guarantee.from_json(self.result["guarantee"]), caveat_of(self.manifest))
 
     def to_pandas(self) -> Any:
         """One row for each attack: AUC and true positive rates with intervals, beside the limit."""

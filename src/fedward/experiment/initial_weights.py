@@ -6,6 +6,7 @@ import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -22,16 +23,20 @@ class InitialWeights:
     """What a model starts from besides its seed.
 
     Args:
+      file: its path.
       source: the file, and what it says of itself.
       loaded: the parameters that came from it.
       fresh: those of the last layer, if it has another shape here: they are drawn from the seed.
       digest: of all parameters that training starts with; it stands for the file in a run's manifest.
+      data: the table ``[data]`` that they were trained on, and its digest, if the file says so.
     """
 
+    file: str
     source: str
     loaded: tuple[str, ...]
     fresh: tuple[str, ...]
     digest: str
+    data: Mapping[str, Any] | None = None
 
     def __str__(self) -> str:
         all_of_them = len(self.loaded) + len(self.fresh)
@@ -54,7 +59,7 @@ def load_weights(
       name: of the model.
       vocabulary: of the data, for models of text.
     """
-    stored, source = _read(path, name, model, vocabulary)
+    stored, source, data = _read(path, name, model, vocabulary)
     spec = ParameterSpec.of(model)
     values = spec.flatten(model)
     views = spec.views(values)
@@ -82,13 +87,20 @@ def load_weights(
             raise InvalidValue(f"weights {path} must be finite and of {spec.dtype}, but {key} is not")
         views[key].copy_(stored[key])
     spec.load(model, values)
-    return InitialWeights(source=source, loaded=loaded, fresh=fresh, digest=tensor_digest(values))
+    return InitialWeights(
+        file=str(path),
+        source=source,
+        loaded=loaded,
+        fresh=fresh,
+        digest=tensor_digest(values),
+        data=data,
+    )
 
 
 def _read(
     path: Path, name: str, model: nn.Module, vocabulary: Vocabulary | None
-) -> tuple[Mapping[str, Tensor], str]:
-    """The tensors of a file that are to be parameters, and what the file is, in words."""
+) -> tuple[Mapping[str, Tensor], str, Mapping[str, Any] | None]:
+    """The tensors of a file that are to be parameters; what the file is, in words, and trained on what."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -96,21 +108,22 @@ def _read(
     except OSError as error:
         raise InvalidValue(f"weights {path} cannot be read: {error.strerror or error}") from error
     if not weights_file.is_weights_file(content):
-        return _state_dict(content, path, model), str(path)
+        return _state_dict(content, path, model), str(path), None
     about, tensors = weights_file.from_bytes(content, f"weights {path}")
     if about.model["name"] != name:
         raise InvalidValue(f"weights {path} must be those of {name}, got those of {about.model['name']}")
     if not about.finished:
         raise InvalidValue(
-            f"weights {path} are not finished: {about.epochs} of {about.wanted} epochs; the same "
-            "`fedward pretrain` goes on with them"
+            f"weights {path} are not finished: {about.epochs} of {about.wanted} "
+            f"epoch{'s' * (about.wanted > 1)}; the same `fedward pretrain` "
+            "goes on with them"
         )
     learns_words = any(
         isinstance(each, nn.Embedding) and each.weight.requires_grad for each in model.modules()
     )
     if learns_words and about.vocabulary != weights_file.words_digest(vocabulary):
         raise InvalidValue(f"weights {path} must be of the same words in the same order as the data's")
-    return tensors, f"{path}, {about}"
+    return tensors, f"{path}, {about}", about.data
 
 
 def _state_dict(content: bytes, path: Path, model: nn.Module) -> Mapping[str, Tensor]:
@@ -120,8 +133,10 @@ def _state_dict(content: bytes, path: Path, model: nn.Module) -> Mapping[str, Te
         if not all(isinstance(value, Tensor) for value in tensors.values()):
             raise TypeError("not all of it are tensors")
     except Exception as error:  # a file of any other kind makes torch raise almost anything
+        # What torch says is about running what is in such files, which nobody should.
         raise InvalidValue(
-            f"weights {path} must be a file of `fedward pretrain` or a state_dict: {error}"
+            f"weights {path} must be a file of `fedward pretrain` or a state_dict of tensors, got another "
+            "kind of file or a damaged one"
         ) from error
     trained = set(ParameterSpec.of(model).names)
     for key, ours in model.state_dict().items():

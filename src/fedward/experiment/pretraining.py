@@ -163,8 +163,8 @@ def _stored(wanted: Pretraining, path: Path) -> tuple[About, dict[str, Tensor]]:
         )
     if about.epochs > wanted.file.epochs or (about.epochs == wanted.file.epochs and about.parts):
         raise InvalidValue(
-            f"{path} holds more than {wanted.file.epochs} epochs of this pre-training: "
-            f"{about.epochs}; choose another file with --out"
+            f"{path} holds more than {wanted.file.epochs} epoch{'s' * (wanted.file.epochs > 1)} of this "
+            f"pre-training: {about.epochs}; choose another file with --out"
         )
     return replace(about, wanted=wanted.file.epochs, versions=wanted.about.versions), tensors
 

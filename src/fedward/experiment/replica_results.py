@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 from torch import Tensor
 
-from fedward.certify.replicas import Replicas
-from fedward.certify.tally import Tally, decided, votes_of
+from fedward.certify.replicas import Replicas, decided
+from fedward.certify.tally import Tally, votes_of
 from fedward.core.validate import InvalidValue
 from fedward.experiment.arrays_file import Arrays, read_array
 from fedward.experiment.backend import AnyBackend
@@ -21,6 +22,7 @@ from fedward.experiment.replica_setup import triggered
 from fedward.experiment.replica_store import ReplicaDirectory, finished_blocks, stored_files
 from fedward.experiment.setup import Setup
 from fedward.experiment.store import RunDirectory
+from fedward.experiment.sweep_results import Mean
 
 
 def measured(
@@ -61,19 +63,15 @@ def summary(directory: ReplicaDirectory, variants: Sequence[str]) -> dict[str, A
         # Accuracy, and success and cost of attacks.
         keys = [key for key in blocks[0] if key.rpartition("/")[0] == name]
         result["variants"][name] = {
-            key.rpartition("/")[2]: _interval(np.concatenate([block[key] for block in blocks]))
+            key.rpartition("/")[2]: _interval(key, np.concatenate([block[key] for block in blocks]))
             for key in keys
         }
     return result
 
 
-def _interval(values: NDArray[Any]) -> dict[str, float | None]:
-    mean = float(values.mean())
-    if len(values) < 2 or not np.isfinite(mean):
-        return {"mean": mean, "low": None, "high": None}
-    error = float(values.std(ddof=1)) / len(values) ** 0.5
-    width = float(stats.t.ppf(0.975, len(values) - 1)) * error
-    return {"mean": mean, "low": mean - width, "high": mean + width}
+def _interval(key: str, values: NDArray[Any]) -> dict[str, float | None]:
+    cost = key.rpartition("/")[2].startswith("cost")
+    return asdict(Mean.of(values.tolist(), most=math.inf if cost else 1.0))
 
 
 def load_tally(path: Path, variant: str) -> Tally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from fedward.backends.engine import Choice
 from fedward.core.lockstep import Lockstep, Training
@@ -15,7 +16,13 @@ from fedward.experiment.replica_results import measured, summary
 from fedward.experiment.replica_setup import ReplicaRun, prepare_variants
 from fedward.experiment.replica_store import Block, ReplicaDirectory
 
-__all__ = ["ReplicaRun", "prepare_variants", "run_replicas"]
+__all__ = ["ReplicaRun", "manifest_of", "prepare_variants", "run_replicas"]
+
+
+def manifest_of(wanted: ReplicaRun, device: str, engine: Choice | None) -> dict[str, Any]:
+    """What is run, and by which engine."""
+    first = wanted.first
+    return wanted.manifest() | {"engine": engine_in_words(first.model, first.federation, device, engine)}
 
 
 def run_replicas(
@@ -28,11 +35,9 @@ def run_replicas(
 ) -> Iterator[ReplicaProgress]:
     """Runs or resumes; yields after every round and evaluation. The unit of resume is (block, round)."""
     check_workers(workers, device)
-    first = wanted.first
-    words = engine_in_words(first.model, first.federation, device, engine)
     test = wanted.first.federation.test
     assert test is not None  # checked when the run was made
-    directory.begin(wanted.manifest() | {"engine": words}, test.y.numpy())
+    directory.begin(manifest_of(wanted, device, engine), test.y.numpy())
     block = directory.load_block(list(wanted.variants))
     if directory.finished() < wanted.replicas:
         yield from _run_blocks(wanted, directory, block, workers, device, engine)

@@ -121,6 +121,8 @@ class ReplicaRun:
         return {
             "experiment": {"variants": experiments, "save_space": self.save_space},
             "data": shared["data"],
+            "weights": shared["weights"],
+            "caveat": shared["caveat"],
             "versions": shared["versions"],
             "one_replica": {name: str(setup.planned) for name, setup in self.variants.items()},
         }

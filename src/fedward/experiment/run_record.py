@@ -17,8 +17,10 @@ from fedward.experiment.arrays_file import read_array
 from fedward.experiment.inference_record import InferenceRecord, read_inference
 from fedward.experiment.record_files import certificates, frame, json_object
 from fedward.experiment.replica_store import finished_blocks
+from fedward.experiment.server_looks import with_looks
 from fedward.experiment.shown import Shown
 from fedward.experiment.store import RunDirectory
+from fedward.experiment.weights_origin import caveat_of, with_caveat
 from fedward.privacy import Guarantee, Ledger
 from fedward.privacy.pld import NoiseTooSmall
 from fedward.privacy.user_ledgers import UserLedgers
@@ -61,7 +63,9 @@ class RunRecord(Shown):
         """How many rounds were released."""
         if self.result is not None:
             return int(self.result["rounds"])
-        return self.ledger.rounds if self.ledger is not None else 0
+        # The ledger on disk settles a round when the next is reserved; a round that is measured is released.
+        measured = int(self.metrics[-1]["round"]) + 1 if self.metrics else 0
+        return max(measured, self.ledger.rounds if self.ledger is not None else 0)
 
     @property
     def last(self) -> dict[str, Any]:
@@ -72,11 +76,15 @@ class RunRecord(Shown):
 
     def guarantee(self) -> Guarantee | None:
         """What is guaranteed so far, what is reserved included; None before the first round."""
+        found = self._spent()
+        return None if found is None else with_caveat(found, caveat_of(self.manifest))
+
+    def _spent(self) -> Guarantee | None:
         if self.result is not None:
             return Guarantee.from_json(self.result["guarantee"])
         delta, accountant = self.manifest["delta"], self.manifest["accountant"]
         if self.users is not None:
-            return self.users.guarantees(delta, accountant).worst
+            return with_looks(self.users.guarantees(delta, accountant).worst, self.users, self.ledger)
         if self.ledger is None:
             return None
         try:

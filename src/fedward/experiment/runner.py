@@ -21,9 +21,11 @@ from fedward.core.train import train
 from fedward.core.types import ServerState
 from fedward.experiment.backend import AnyBackend, check_workers, engine_in_words, open_backend
 from fedward.experiment.digest import data_digest, tensor_digest
+from fedward.experiment.server_looks import looks_alone
 from fedward.experiment.setup import Setup, prepare
 from fedward.experiment.shared_jobs import SharedJobs
 from fedward.experiment.store import RunDirectory
+from fedward.experiment.weights_origin import with_caveat
 from fedward.presets.local_privacy import papers_claim
 from fedward.privacy import Ledger
 from fedward.privacy.shares import shares
@@ -148,7 +150,7 @@ def _finish(
     ledger = state.ledger
     own = state.users.guarantees(setup.delta, setup.accountant) if state.users is not None else None
     central = ledger.guarantee(setup.delta, setup.accountant)
-    guarantee = central if own is None else own.worst
+    guarantee = with_caveat(central if own is None else own.worst, setup.caveat)
     # Where users protect themselves and nobody looks at their norms, the server has nothing to claim.
     spent = any(not isinstance(event, NoOpDpEvent) for event, _ in ledger.spending)
     claims = [] if setup.algorithm.unproven or not spent else [central]
@@ -164,7 +166,7 @@ def _finish(
         result["users"] = own.to_json()
         result["each_user"] = str(own)
         if spent:
-            result["looks"] = f"the server's looks at norms, from a central budget: {central}"
+            result["looks"] = looks_alone(central)
     claim = papers_claim(setup.algorithm, setup.federation.num_users, state.round, setup.delta)
     if claim is not None:
         result["statement"] = f"the conservative bound: {guarantee}"
@@ -204,6 +206,7 @@ def manifest(setup: Setup) -> dict[str, Any]:
         "experiment": experiment,
         "data": data,
         "weights": None if setup.weights is None else str(setup.weights),
+        "caveat": setup.caveat,
         "delta": setup.delta,
         "accountant": setup.accountant,
         "versions": {

@@ -15,10 +15,10 @@ def check_same_run(path: Path, stored: dict[str, Any], wanted: dict[str, Any]) -
     """Compares two manifests by what decides the result; raises if anything of it differs."""
     changed = _kind(stored, wanted) or _variants(stored, wanted)
     if not changed:
-        differences = [
-            each for key in ("experiment", "data") for each in _differences(stored.get(key), wanted[key], key)
+        found = [
+            each for key in ("experiment", "data") for each in differences(stored.get(key), wanted[key], key)
         ]
-        changed = f"{', '.join(differences)} differ" if differences else ""
+        changed = f"{', '.join(found)} differ" if found else ""
     if changed:
         raise InvalidValue(f"{path} holds another run: {changed}; choose another directory with --out")
 
@@ -45,11 +45,14 @@ def _variants(stored: dict[str, Any], wanted: dict[str, Any]) -> str:
     return f"the variants {'; '.join(there)} there, {'; '.join(here)} here"
 
 
-def _differences(stored: Any, wanted: Any, key: str) -> Iterator[str]:
-    """A table that an older fedward did not know is absent there and null here: that is no difference."""
+def differences(stored: Any, wanted: Any, key: str) -> Iterator[str]:
+    """What differs between two tables, with both values.
+
+    A table that an older fedward did not know is absent there and null here: that is no difference.
+    """
     if isinstance(stored, dict) and isinstance(wanted, dict):
         for name in sorted(stored.keys() | wanted.keys()):
-            yield from _differences(stored.get(name), wanted.get(name), f"{key}.{name}")
+            yield from differences(stored.get(name), wanted.get(name), f"{key}.{name}")
     elif stored != wanted:
         yield f"{key} ({_shown(stored)} there, {_shown(wanted)} here)"
 

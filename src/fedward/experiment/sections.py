@@ -42,13 +42,16 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
+    # Keys that are taken out before the table is checked, and yet belong to what somebody may have meant.
+    apart: ClassVar[tuple[str, ...]] = ()
+
     @model_validator(mode="before")
     @classmethod
     def _keys_are_known(cls, content: Any) -> Any:
         if isinstance(content, dict):
             unknown = [key for key in content if key not in cls.model_fields]
             if unknown:
-                allowed = list(cls.model_fields)
+                allowed = [*cls.model_fields, *cls.apart]
                 hints = ", ".join(f"{key!r}{nearest(key, allowed)}" for key in unknown)
                 raise InvalidValue(f"unknown key {hints} (allowed: {', '.join(allowed)})")
             return {key: _as_tuples(value) for key, value in content.items()}

@@ -18,13 +18,17 @@ from fedward.experiment.config import Experiment
 from fedward.experiment.initial_weights import InitialWeights
 from fedward.experiment.model_section import initial_model
 from fedward.experiment.target_model import read_target
+from fedward.experiment.weights_origin import caveat, with_caveat
 from fedward.privacy import Guarantee
 from fedward.privacy.pld import NoiseTooSmall
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """An experiment with its data loaded and its parts made and checked: ready to run."""
+    """An experiment with its data loaded and its parts made and checked: ready to run.
+
+    ``caveat`` is what every guarantee of it says besides: that initial weights are not covered.
+    """
 
     experiment: Experiment
     federation: Federation
@@ -35,6 +39,7 @@ class Setup:
     attack: Staged | None = None
     target: Tensor | None = None
     weights: InitialWeights | None = None
+    caveat: str = ""
 
     @property
     def planned(self) -> Guarantee:
@@ -43,7 +48,12 @@ class Setup:
 
     def guarantee(self, rounds: int) -> Guarantee:
         """What that many rounds spend."""
-        return self.algorithm.guarantee(self.federation.num_users, rounds, self.delta, self.accountant)
+        return self.guarantee_by(self.accountant, rounds)
+
+    def guarantee_by(self, accountant: str, rounds: int) -> Guarantee:
+        """What that many rounds spend by any accountant."""
+        found = self.algorithm.guarantee(self.federation.num_users, rounds, self.delta, accountant)
+        return with_caveat(found, self.caveat)
 
     @property
     def measured_on(self) -> tuple[Examples, ...]:
@@ -69,6 +79,7 @@ def prepare(
     if federation is None:
         federation = experiment.load_data(data_dir)
     model, weights = initial_model(experiment.model, federation, experiment.seed)
+    not_covered = "" if weights is None else caveat(weights, experiment.data, federation)
     algorithm = experiment.make_algorithm(federation, model)
     staged, target = None, None
     if experiment.attack is not None:
@@ -94,6 +105,7 @@ def prepare(
         attack=staged,
         target=target,
         weights=weights,
+        caveat=not_covered,
     )
     # An accountant without a proof for this sampling, or a budget too small for one round, ends here.
     budget = experiment.make_budget(algorithm, federation)

@@ -55,7 +55,7 @@ def _by(setup: Setup, rounds: int, accountant: str, epsilon: float) -> Guarantee
     if accountant == "pld" and epsilon > _LARGE:
         return f"it takes long where ε is large, and {setup.accountant} gives {epsilon:.4g}"
     try:
-        return setup.algorithm.guarantee(setup.federation.num_users, rounds, setup.delta, accountant)
+        return setup.guarantee_by(accountant, rounds)
     except InvalidValue as error:
         return str(error)
 

@@ -29,6 +29,7 @@ from fedward.core.validate import InvalidValue
 from fedward.experiment import checkpoint, lines
 from fedward.experiment.environment import environment
 from fedward.experiment.files import remove_leftovers, write_atomically, writing
+from fedward.experiment.place import kind_of
 from fedward.experiment.result_file import REMEDY, checked_metrics, checked_result
 from fedward.experiment.same_run import check_same_run
 from fedward.privacy import Guarantee, Ledger, ledger_file, user_ledgers_file
@@ -54,6 +55,11 @@ class RunDirectory:
             found = sorted(each.name for pattern in _RESULTS for each in self.path.glob(pattern))
             if found:
                 raise InvalidValue(f"{self.path} holds {found[0]} but no run.json: not a run to go on with")
+            if kind := kind_of(self.path):
+                raise InvalidValue(
+                    f"{self.path} must be empty or of this run, got the directory of {kind}; "
+                    "choose another with --out"
+                )
             content = manifest | {"environment": environment()}
             self._write("run.json", json.dumps(content, indent=2) + "\n")
             return

@@ -72,9 +72,9 @@ def read_sweep(content: Mapping[str, Any], source: str = "experiment") -> Sweep:
     base = dict(content)
     table = base.pop("sweep", None)
     if not isinstance(table, dict) or not table:
+        got = f"{table!r:.100}" if "sweep" in content else f"none{_meant(base)}"
         raise InvalidValue(
-            f"{source} must have a table [sweep] with seeds, or keys and lists of values, got "
-            f"{'none' if table is None else table!r}"
+            f"{source} must have a table [sweep] with seeds, or keys and lists of values, got {got}"
         )
     rest = dict(table)
     given = rest.pop("seeds", 1)
@@ -97,6 +97,12 @@ def read_sweep(content: Mapping[str, Any], source: str = "experiment") -> Sweep:
         raise InvalidValue(_message(f"{source} with its [sweep] is not valid", problems))
     _check_directories(points, source)
     return Sweep(axes=tuple(axes), seeds=seeds, points=tuple(points))
+
+
+def _meant(content: Mapping[str, Any]) -> str:
+    """The first key that may be a misspelt ``sweep``, as a hint; empty if there is none."""
+    unknown = [key for key in content if key not in Experiment.model_fields]
+    return next((f", but {key!r}{hint}" for key in unknown if (hint := nearest(key, ["sweep"]))), "")
 
 
 def _points(

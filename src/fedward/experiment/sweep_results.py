@@ -14,6 +14,7 @@ from scipy import stats
 from fedward.core.validate import InvalidValue
 from fedward.experiment.store import RunDirectory
 from fedward.experiment.sweep import Point, Sweep
+from fedward.privacy import Guarantee
 
 MEASURES = {"accuracy": "accuracy", "attack_success": "attack success", "attack_cost": "attack cost"}
 """What is averaged, by its name in ``result.json`` and in words."""
@@ -55,7 +56,8 @@ class Row:
       seeds: of its trainings.
       rounds: of each of them; a budget may have ended some.
       epsilon: the largest of them; None where there is no guarantee.
-      statement: the guarantee of the training with that ε, or why there is none.
+      guarantee: of the training with that ε, or one that has none.
+      statement: the same in words.
       measures: accuracy and, under attack, what the attack achieved; empty without test examples.
       directories: of its runs.
     """
@@ -65,6 +67,7 @@ class Row:
     seeds: tuple[int, ...]
     rounds: tuple[int, ...]
     epsilon: float | None
+    guarantee: Guarantee
     statement: str
     measures: dict[str, Mean]
     directories: tuple[str, ...]
@@ -84,9 +87,9 @@ def results(sweep: Sweep, path: Path) -> list[Row]:
 
 def _row(points: Sequence[Point], path: Path) -> Row:
     found = [_result(path / point.directory) for point in points]
-    private = [each for each in found if each["guarantee"]["private"]]
-    # No mean of guarantees: what holds for all of them is the weakest.
-    worst = max(private, key=lambda each: float(each["guarantee"]["epsilon"])) if private else found[0]
+    guarantees = [Guarantee.from_json(each["guarantee"]) for each in found]
+    # No mean of guarantees: what holds for all of them is the weakest. None at all has an infinite ε.
+    worst = max(range(len(found)), key=lambda place: guarantees[place].epsilon)
     measures = {}
     for key in MEASURES:
         numbers = [each[key] for each in found if each.get(key) is not None]
@@ -97,8 +100,9 @@ def _row(points: Sequence[Point], path: Path) -> Row:
         values=dict(points[0].values),
         seeds=tuple(point.seed for point in points),
         rounds=tuple(each["rounds"] for each in found),
-        epsilon=float(worst["guarantee"]["epsilon"]) if len(private) == len(found) else None,
-        statement=worst["statement"],
+        epsilon=guarantees[worst].epsilon if guarantees[worst].private else None,
+        guarantee=guarantees[worst],
+        statement=found[worst]["statement"],
         measures=measures,
         directories=tuple(point.directory for point in points),
     )

@@ -17,12 +17,18 @@ def read_target(path: Path | None, model: nn.Module) -> Tensor | None:
     if path is None:
         return None
     module = copy.deepcopy(model)
+    wrong = f"target model {path} must hold the state_dict of this model"
     try:
-        module.load_state_dict(torch.load(path, weights_only=True))
+        stored = torch.load(path, weights_only=True)
     except FileNotFoundError:
         raise InvalidValue(f"target model: there is no file {path}") from None
     except Exception as error:  # a file of any other kind makes torch raise almost anything
-        raise InvalidValue(f"target model {path} must hold the state_dict of this model: {error}") from error
+        # What torch says is about running what is in such files, which nobody should.
+        raise InvalidValue(f"{wrong}, got another kind of file or a damaged one") from error
+    try:
+        module.load_state_dict(stored)
+    except Exception as error:
+        raise InvalidValue(f"{wrong}: {error}") from error
     parameters = ParameterSpec.of(module).flatten(module)
     if not bool(torch.isfinite(parameters).all()):
         raise InvalidValue(f"target model {path} must hold finite parameters")

@@ -120,12 +120,13 @@ def ldp_fedsgd(
         w ← w - η (1 / m̄) Σ_i (clip(∇L_i(w), C_t) + N(0, (z C_t)² I))
 
     Guarantee: local: all data of one user replaced, by whom it is sent is public; sensitivity 2C, so the
-    noise multiplier is z/2, in each round that the user takes part in. No central trust.
+    noise multiplier is z/2, in each round that the user takes part in. No central trust, unless a policy
+    looks at norms.
 
     Args:
       noise_multiplier: z, the paper's σ.
-      clip_bound, policy: exactly one of the two: a constant C, or C_t over rounds. A policy that looks at
-        norms pays for it from a central budget, stated apart.
+      clip_bound, policy: exactly one of the two: a constant C, or C_t over rounds. What a policy's looks at
+        norms cost is in the guarantee; the server must be trusted with the norms.
       learning_rate: η.
 
     Paper 003, algorithms 1 and 3.

@@ -16,8 +16,8 @@ from fedward.privacy.spending import Mechanisms, Spending, fixed_size, non_priva
 
 # The grid grows with ε, with the loss that one release can cause and with the number of releases. Beyond
 # these it takes gigabytes and minutes, for an ε that protects nobody.
-_MOST_EPSILON = 200.0
-_LEAST_NOISE = 0.1
+MOST_EPSILON = 200.0
+LEAST_NOISE = 0.1
 _MOST_TIMES = 10**7
 # dp_accounting's own choice, and so its accountant's numbers.
 _GRID = 1e-4
@@ -55,7 +55,7 @@ def pld(spending: Spending, delta: float, adjacency: Adjacency) -> float:
         )
     if non_private(parts):
         return math.inf
-    _require_a_grid(parts, delta, adjacency)
+    require_a_grid(parts, delta, adjacency)
     composed = distributions.identity(value_discretization_interval=_GRID)
     for event, count in _folded(parts):
         if isinstance(event, GaussianDpEvent):  # one of them at most
@@ -99,16 +99,17 @@ def _folded(parts: Mechanisms) -> Mechanisms:
     return (*others, (GaussianDpEvent(z), 1))
 
 
-def _require_a_grid(parts: Mechanisms, delta: float, adjacency: Adjacency) -> None:
+def require_a_grid(parts: Mechanisms, delta: float, adjacency: Adjacency) -> None:
+    """Refuses what would take a grid that is too large; takes no time itself."""
     for event, count in parts:
         if count > _MOST_TIMES:
             raise InvalidValue(f"count must be at most {_MOST_TIMES:,} for pld, got {count:,}; use rdp")
         gaussian = event if isinstance(event, GaussianDpEvent) else event.event
-        if gaussian.noise_multiplier < _LEAST_NOISE:
+        if gaussian.noise_multiplier < LEAST_NOISE:
             z = gaussian.noise_multiplier
             raise NoiseTooSmall(
-                f"noise multiplier must be at least {_LEAST_NOISE} for pld, got {z:g}; use rdp"
+                f"noise multiplier must be at least {LEAST_NOISE} for pld, got {z:g}; use rdp"
             )
     bound = moments(parts, delta, adjacency)
-    if bound > _MOST_EPSILON:
-        raise NoiseTooSmall(f"ε must be at most {_MOST_EPSILON:g} for pld, got up to {bound:.6g}; use rdp")
+    if bound > MOST_EPSILON:
+        raise NoiseTooSmall(f"ε must be at most {MOST_EPSILON:g} for pld, got up to {bound:.6g}; use rdp")

@@ -10,6 +10,9 @@ from fedward.privacy.guarantee import Guarantee
 from fedward.privacy.ledger import Ledger
 from fedward.privacy.spending import Spending
 
+LOOKS_INCLUDED = "the server's looks at norms included"
+"""Stands in the guarantees of users that protect themselves and have paid for looks as well."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Shares:

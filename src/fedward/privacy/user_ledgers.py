@@ -13,6 +13,7 @@ from fedward.core.validate import InvalidValue, one_of, whole
 from fedward.privacy.events import ADJACENCIES, Adjacency, checked
 from fedward.privacy.guarantee import UNITS, Guarantee, Unit, text
 from fedward.privacy.ledger import Ledger
+from fedward.privacy.shares import LOOKS_INCLUDED, look_share
 from fedward.privacy.user_guarantees import Guarantees
 
 
@@ -46,7 +47,7 @@ class UserLedgers:
     drawn has spent nothing.
 
     Args:
-      unit, adjacency: what is hidden by each user's own noise.
+      unit, adjacency: what is hidden by each user's own noise, and by that of looks at its norm.
       mechanism: how a user protects itself, in words.
       noise_source: with ``seeded`` noise a round that is done again is charged once, else again.
       events: the different events that were charged.
@@ -177,6 +178,11 @@ class UserLedgers:
         """What the ledgers are about: those of one training never change in it."""
         return self.unit, self.adjacency, self.mechanism, self.noise_source
 
+    @property
+    def looked(self) -> bool:
+        """Whether any round, the reserved one included, was charged with looks of the server at norms."""
+        return any(look_share(event) is not None for event in self._spent().events)
+
     def _users_of_histories(self) -> NDArray[np.int64]:
         return np.bincount(self.history_of, minlength=len(self.histories))
 
@@ -186,10 +192,12 @@ class UserLedgers:
             raise InvalidValue(f"users must be from 0 to {self.num_users - 1}, got {stranger}")
 
     def _ledger(self, history: tuple[int, ...]) -> Ledger:
+        charged = [event for event, count in zip(self.events, history, strict=True) if count]
+        looked = any(look_share(event) is not None for event in charged)
         ledger = Ledger(
             unit=self.unit,
             adjacency=self.adjacency,
-            sampling=self.mechanism,
+            sampling=f"{self.mechanism}, {LOOKS_INCLUDED}" if looked else self.mechanism,
             noise_source=self.noise_source,
         )
         for event, count in zip(self.events, history, strict=True):

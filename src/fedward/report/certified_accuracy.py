@@ -1,4 +1,4 @@
-"""Certified accuracy against the number of attackers: a table, and a picture."""
+"""Certified accuracy against the number of attackers, as a table and as plain values."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from fedward.certify.level import level
 from fedward.experiment.certification import Certified, Mode
+from fedward.privacy.group import Threat
 from fedward.privacy.guarantee import Unit
-from fedward.report.picture import Picture
 
 MODES: tuple[Mode, ...] = ("paper", "inject", "present", "compromise")
 _TITLES: dict[Unit, dict[Mode, str]] = {
@@ -59,16 +60,33 @@ def table(console: Console, found: Mapping[str, Certified]) -> None:
                     mode,
                     _pair(f"{100 * curve.accuracy[0]:.1f}" for curve in both),
                     *(_pair(_whole(curve.largest(share)) for curve in both) for share in SHARES),
-                    _pair(str(len(curve.accuracy) - 1) for curve in both),
+                    _pair(
+                        largest_k(curve.most, certified.certificate.setting.most(_threat(mode)))
+                        for curve in both
+                    ),
                 )
         console.print(rows)
     error = next(iter(found.values())).certificate.setting.confidence.error
     console.print(
-        f"each twice: at confidence {1 - error:g} / from the means as they are; "
+        f"each twice: at confidence {level(error)} / from the means as they are; "
         "at k = 0: certified accuracy in %; k at 50%: the largest k at which it is at least 50%",
         highlight=False,
         soft_wrap=True,
     )
+
+
+def largest_k(k: int | None, most: int) -> str:
+    """The largest k of any example, as a table shows it: none, one, or that where the search ended.
+
+    >>> largest_k(None, 200), largest_k(0, 200), largest_k(200, 200)
+    ('-', '0', '200 or more')
+    """
+    return f"{_whole(k)} or more" if k == most else _whole(k)
+
+
+def _threat(mode: Mode) -> Threat:
+    """Whose k is tried as far as in this mode."""
+    return "inject" if mode == "paper" else mode
 
 
 def _whole(k: int | None) -> str:
@@ -90,58 +108,17 @@ def one(console: Console, certified: Certified) -> None:
         console.print(f"{what}: certified accuracy {told}", highlight=False, soft_wrap=True)
 
 
-def picture(found: Mapping[str, Certified]) -> Picture:
-    """One panel for each mode, one colour for each variant; solid with confidence, dotted without."""
-    # Slow to import, and only this needs it.
-    from matplotlib.figure import Figure
-
-    modes = [mode for mode in MODES if any(each.curve(mode, sure=True) for each in found.values())]
-    unit = next(iter(found.values())).certificate.setting.ledger.unit
-    canvas = Figure(figsize=(3.4 * len(modes) + 0.6, 3.6), layout="constrained")
-    axes = canvas.subplots(1, len(modes), sharey=True, squeeze=False)[0]
-    for panel, mode in zip(axes, modes, strict=True):
-        for number, (name, certified) in enumerate(found.items()):
-            _lines(panel, certified, mode, f"{name}, " if len(found) > 1 else "", f"C{number}")
-        panel.set_title(title(mode, unit), fontsize=10)
-        panel.set_xlabel("k")
-        panel.set_ylim(0, 1.02)
-        panel.set_xlim(left=0)
-        panel.xaxis.get_major_locator().set_params(integer=True)
-        panel.grid(alpha=0.3)
-        panel.legend(fontsize=6)
-    axes[0].set_ylabel("certified accuracy")
-    canvas.supxlabel("solid: with confidence, dotted: means over the replicas as they are", fontsize=7)
-    return Picture(figure=canvas)
-
-
-def _lines(panel: Any, certified: Certified, mode: Mode, name: str, colour: str) -> None:
-    for sure in (True, False):
-        curve = certified.curve(mode, sure=sure)
-        if curve is None:
-            continue
-        # Where nothing is certified any more the curve ends on the axis.
-        accuracy = [*curve.accuracy, 0.0]
-        panel.plot(
-            range(len(accuracy)),
-            accuracy,
-            color=colour,
-            linestyle="-" if sure else ":",
-            linewidth=1.5 if sure else 1.0,
-            marker="." if len(accuracy) < 30 else None,
-            label=f"{name}ε = {_epsilon(certified, mode):.3g}" if sure else None,
-        )
-
-
-def _epsilon(certified: Certified, mode: Mode) -> float:
-    return certified.papers_epsilon or certified.epsilon if mode == "paper" else certified.epsilon
-
-
 def record(certified: Certified) -> dict[str, Any]:
-    """The curves as plain values, for a program to read."""
+    """The curves, and what one training and all of them guarantee, as plain values for a program to read."""
+    papers = certified.papers_guarantee
     return {
         "epsilon": certified.epsilon,
         "papers_epsilon": certified.papers_epsilon,
         "delta": certified.certificate.setting.delta,
+        "guarantee": certified.guarantee.to_json(),
+        "statement": str(certified.guarantee),
+        "papers_guarantee": None if papers is None else papers.to_json(),
+        "releasing_all": certified.certificate.releasing_all.to_json(),
         "replicas": len(certified.replicas),
         "error": certified.certificate.setting.confidence.error,
         "curves": [
@@ -150,6 +127,7 @@ def record(certified: Certified) -> dict[str, Any]:
                 "with_confidence": curve.sure,
                 "certified_accuracy": list(curve.accuracy),
                 "largest_k_at": {f"{share:g}": curve.largest(share) for share in SHARES},
+                "largest_k": curve.most,
             }
             for curve in certified.curves
         ],

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from fedward.attacks.attack import KNOWLEDGE
 from fedward.experiment.forecast import Forecast
+from fedward.experiment.server_looks import looks_alone
 from fedward.privacy import Guarantee
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
@@ -62,7 +63,7 @@ def _attack(found: Forecast) -> str:
         return "nobody attacks"
     parts = ", ".join(part.part for part in (*section.data, *section.model))
     rounds = staged.adversary.rounds
-    when = "every round" if rounds is None else f"{len(rounds)} rounds"
+    when = "every round" if rounds is None else f"{len(rounds)} round{'s' * (len(rounds) > 1)}"
     return (
         f"{len(staged.adversary.users):,} of {found.setup.federation.num_users:,} users, {parts}, in {when}; "
         f"they know {KNOWLEDGE[staged.adversary.knowledge]}"
@@ -98,11 +99,13 @@ def _privacy(found: Forecast) -> Iterator[str]:
     yield str(spent.guarantee)
     for name, other in spent.others.items():
         if isinstance(other, Guarantee):
-            yield f"by {name}: ε = {other.epsilon:.4f}" + (f"; {other.caveat}" if other.caveat else "")
+            # What is said of the experiment's own ε need not be said again.
+            more = other.caveat if other.caveat != spent.guarantee.caveat else ""
+            yield f"by {name}: ε = {other.epsilon:.4f}" + (f"; {more}" if more else "")
         else:
             yield f"by {name}: none, {other}"
     if spent.looks is not None:
-        yield f"the server's looks at norms, from a central budget: {spent.looks}"
+        yield looks_alone(spent.looks)
     if found.replicas is not None and spent.guarantee.private:
         yield "this holds for one replica alone: all of them together spend more"
 

@@ -10,9 +10,10 @@ import numpy as np
 from rich.table import Table
 
 from fedward.certify.goal import Goal
-from fedward.certify.planning import NO_ACCURACY, Option
+from fedward.certify.planning import ACCOUNTANT, ADJACENCY, NO_ACCURACY, UNIT, Option
 from fedward.core.validate import InvalidValue
 from fedward.experiment.files import writing
+from fedward.privacy.guarantee import ACCOUNTANT_LABELS
 
 _TYPES = (".png", ".svg", ".pdf")
 
@@ -21,14 +22,20 @@ def in_words(goal: Goal) -> str:
     """What was asked for.
 
     >>> in_words(Goal(users=200, k=10, top=0.8, runner_up=0.1, epsilon=2.0, delta=1e-3))
-    'k = 10 (inject) of 200 users, at confidence 0.8 against 0.1, within ε = 2 at δ = 0.001'
+    'k = 10 (inject) of 200 users, at confidence 0.8 against 0.1, within ε = 2 at δ = 0.001 (user level, \
+add/remove, pld accountant)'
     """
     if isinstance(goal.top, np.ndarray):
-        at = f"for {goal.share:.0%} of {goal.top.size:,} test examples at their confidence"
+        at = f"for {goal.share:.0%} of {goal.top.size:,} test examples at their stored scores"
     else:
         at = f"at confidence {goal.top:g} against {goal.runner_up:g}"
-    within = f", within ε = {goal.epsilon:g} at δ = {goal.delta:g}" if goal.epsilon is not None else ""
+    within = f", within ε = {goal.epsilon:g} {_about(goal)}" if goal.epsilon is not None else ""
     return f"k = {goal.k} ({goal.threat}) of {goal.users:,} users, {at}{within}"
+
+
+def _about(goal: Goal) -> str:
+    """What an ε of the plan is about."""
+    return f"at δ = {goal.delta:g} ({UNIT} level, {ADJACENCY}, {ACCOUNTANT_LABELS[ACCOUNTANT]})"
 
 
 def table(goal: Goal, options: Sequence[Option]) -> Table:
@@ -42,6 +49,8 @@ def table(goal: Goal, options: Sequence[Option]) -> Table:
         "least z/(qN)",
         *(["ε at the least z"] if budget else []),
     )
+    if budget:
+        result.caption = f"ε of one training {_about(goal)}"
     for column in result.columns:
         column.justify = "right"
     for (rounds, rate), group in groupby(options, key=lambda option: (option.rounds, option.sampling_rate)):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from fedward.certify.level import level
 from fedward.core.validate import InvalidValue
 from fedward.experiment.inference_record import InferenceRecord
 from fedward.experiment.run_record import Record, ReplicasRecord, RunRecord
@@ -115,7 +116,7 @@ def html_of(record: Record) -> str:
     elif record.certificates:
         sure = next(iter(record.certificates.values())).setting.confidence
         lines.append(
-            escape(f"certified with confidence {1 - sure.error:g} from {record.replicas:,} trainings")
+            escape(f"certified with confidence {level(sure.error)} from {record.replicas:,} trainings")
         )
     try:
         png = base64.b64encode(picture_of(record).png(dpi=80)).decode()
@@ -132,7 +133,7 @@ def _state(record: Record) -> str:
     if isinstance(record, InferenceRecord):
         auc = "" if record.best is None else f", AUC {record.attacks[record.best]['auc']['value']:.3f}"
         return f"{record.kind} inference, {state}{auc}"
-    found = [f"{record.rounds:,} rounds, {state}"]
+    found = [f"{record.rounds:,} round{'' if record.rounds == 1 else 's'}, {state}"]
     if "accuracy" in record.last:
         found.append(f"accuracy {100 * record.last['accuracy']:.1f} %")
     if "attack_success" in record.last:

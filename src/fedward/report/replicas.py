@@ -20,11 +20,13 @@ def heading(console: Console, wanted: ReplicaRun, directory: Path) -> None:
     first = wanted.first
     several = f" of each of {len(wanted.variants)} variants" if len(wanted.variants) > 1 else ""
     console.print(
-        f"{wanted.replicas:,} replicas{several}, {wanted.rounds} round{'s' * (wanted.rounds > 1)}, "
+        f"{wanted.replicas:,} replica{'s' * (wanted.replicas > 1)}{several}, "
+        f"{wanted.rounds} round{'s' * (wanted.rounds > 1)}, "
         f"{first.federation.num_users:,} users, {ParameterSpec.of(first.model).size:,} parameters; "
         f"seed {first.experiment.seed}, "
-        f"{wanted.block_size} replicas in a block\nrun directory {directory}",
+        f"{wanted.block_size} replica{'s' * (wanted.block_size > 1)} in a block\nrun directory {directory}",
         highlight=False,
+        soft_wrap=True,
     )
     for name, setup in wanted.variants.items():
         console.print(f"one replica of {name}: {setup.planned}", highlight=False, soft_wrap=True)
@@ -77,9 +79,11 @@ def result(console: Console, found: dict[str, Any]) -> None:
             table.add_row(name, key, _number(value["mean"], share), between)
     console.print(table)
     console.print(
-        f"{found['replicas']:,} replicas; {found['jobs_run']:,} user trainings run for "
+        f"{found['replicas']:,} replica{'s' * (found['replicas'] > 1)}; "
+        f"{found['jobs_run']:,} user trainings run for "
         f"{found['jobs_asked_for']:,} that were asked for",
         highlight=False,
+        soft_wrap=True,
     )
 
 

@@ -45,7 +45,7 @@ def listing(runs: Sequence[RunFacts], folder: Path, more: tuple[str, ...] = ()) 
         row += [str(facts.get(key, "-")) for key in ("data.name", "model.name", "algorithm.preset")]
         row += [_rounds(run), _percent(facts.get("accuracy"))]
         row += [_percent(facts.get("attack_success"))] if attacked else []
-        row += [_number(facts.get("epsilon")), *(_number(facts.get(key)) for key in more)]
+        row += [_epsilon(run), *(_number(run.known.get(key)) for key in more)]
         table.add_row(*row)
     return table
 
@@ -70,11 +70,17 @@ def comparison(runs: Sequence[RunFacts], differing: dict[str, list[Fact | None]]
 
 
 def _rounds(run: RunFacts) -> str:
-    planned = run.facts.get("replicas" if run.kind == "replicas" else "rounds", "-")
     if run.kind == "replicas":
-        return f"{planned} replicas"
-    done = run.facts.get("measured_after")
-    return f"{done} of {planned}" if done is not None else str(planned)
+        return f"{run.facts.get('replicas', '-')} replicas"
+    if "trainings" in run.facts:
+        return f"{run.facts['trainings']} trainings"
+    done = str(run.facts.get("rounds", "-"))
+    return f"{done} of {run.facts['planned_rounds']}" if "planned_rounds" in run.facts else done
+
+
+def _epsilon(run: RunFacts) -> str:
+    so_far = " so far" if run.state == "unfinished" and "epsilon" in run.facts else ""
+    return f"{_number(run.facts.get('epsilon'))}{so_far}"
 
 
 def _percent(value: Fact | None) -> str:

@@ -14,8 +14,11 @@ from rich.table import Table
 from fedward.experiment.sweep import Sweep
 from fedward.experiment.sweep_results import MEASURES, Mean, Row
 from fedward.experiment.sweep_run import SweepProgress
+from fedward.report.epsilon_about import differing, in_common
 from fedward.report.live import Standing, follow
 from fedward.report.run_progress import measured as measured_so_far
+
+_ABOUT = ("delta", "unit", "adjacency", "accountant")
 
 
 def heading(console: Console, sweep: Sweep, path: Path) -> None:
@@ -61,24 +64,29 @@ def table(console: Console, rows: Sequence[Row]) -> None:
     measures = [key for key in measured(rows) if key != "attack_cost"]
     axes = list(rows[0].labels)
     differ = len({rounds for row in rows for rounds in row.rounds}) > 1
-    found = Table(*axes, *(["rounds"] if differ else []), "ε", *(MEASURES[key] for key in measures))
+    guarantees = [row.guarantee for row in rows]
+    about = differing(guarantees)
+    found = Table(*axes, *(["rounds"] if differ else []), "ε", *about, *(MEASURES[key] for key in measures))
     for column, axis in zip(found.columns, axes, strict=False):
         column.min_width = max(len(row.labels[axis]) for row in rows)
         column.overflow = "fold"
     for column in found.columns[len(axes) :]:
         column.justify = "right"
         column.no_wrap = True
-    for row in rows:
+    for number, row in enumerate(rows):
         found.add_row(
             *row.labels.values(),
             *([_rounds(row.rounds)] if differ else []),
             "none" if row.epsilon is None else f"{row.epsilon:.4g}",
+            *(cells[number] for cells in about.values()),
             *(_with_interval(row.measures.get(key)) for key in measures),
         )
     console.print(found)
     seeds = len(rows[0].seeds)
     if seeds > 1:
         console.print(f"means over {seeds} seeds, with 95 % intervals of the mean", highlight=False)
+    for line in in_common(guarantees):
+        console.print(line, highlight=False, soft_wrap=True)
     # Whoever takes the best of many has seen all of them.
     if any(row.epsilon is not None for row in rows):
         console.print(
@@ -99,14 +107,15 @@ def to_csv(rows: Sequence[Row]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     numbers = [name for key in measures for name in (key, f"{key}_low", f"{key}_high")]
-    writer.writerow([*rows[0].labels, "seeds", "rounds", "epsilon", *numbers])
+    writer.writerow([*rows[0].labels, "seeds", "rounds", "epsilon", *_ABOUT, "statement", *numbers])
     for row in rows:
         found: list[Any] = []
         for key in measures:
             mean = row.measures.get(key)
             found += ["", "", ""] if mean is None else [mean.mean, mean.low, mean.high]
         fewest = min(row.rounds)
-        writer.writerow([*row.labels.values(), len(row.seeds), fewest, row.epsilon, *found])
+        about = [*_about(row).values(), row.statement]
+        writer.writerow([*row.labels.values(), len(row.seeds), fewest, row.epsilon, *about, *found])
     return text.getvalue()
 
 
@@ -121,6 +130,7 @@ def record(rows: Sequence[Row]) -> dict[str, Any]:
                 "seeds": list(row.seeds),
                 "rounds": list(row.rounds),
                 "epsilon": row.epsilon,
+                **_about(row),
                 "statement": row.statement,
                 **{key: {"mean": m.mean, "low": m.low, "high": m.high} for key, m in row.measures.items()},
                 "runs": list(row.directories),
@@ -128,6 +138,11 @@ def record(rows: Sequence[Row]) -> dict[str, Any]:
             for row in rows
         ]
     }
+
+
+def _about(row: Row) -> dict[str, Any]:
+    """What the ε is about; nothing where there is none."""
+    return {key: getattr(row.guarantee, key) if row.guarantee.private else None for key in _ABOUT}
 
 
 def _rounds(rounds: Sequence[int]) -> str:

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from fedward.experiment.sweep_forecast import SweepForecast
 from fedward.report import forecast as one
+from fedward.report.epsilon_about import differing, in_common
 
 
 def print_sweep_forecast(console: Console, title: str, found: SweepForecast) -> None:
@@ -17,14 +18,19 @@ def print_sweep_forecast(console: Console, title: str, found: SweepForecast) -> 
     sweep = found.sweep
     one.print_forecast(console, f"{title}; its first combination, {first[0]}:", first[1])
     if others:
-        table = Table("combination", "rounds", "local trainings", "ε")
+        guarantees = [each.spending.guarantee for each in found.combinations.values()]
+        about = differing(guarantees)
+        table = Table("combination", "rounds", "local trainings", "ε", *about)
         for column in table.columns[1:]:
             column.justify = "right"
-        for name, each in found.combinations.items():
+        for number, (name, each) in enumerate(found.combinations.items()):
             guarantee = each.spending.guarantee
             epsilon = f"{guarantee.epsilon:.4g}" if guarantee.private else "none"
-            table.add_row(name, f"{each.rounds:,}", f"{each.jobs.asked:,.0f}", epsilon)
+            more = (cells[number] for cells in about.values())
+            table.add_row(name, f"{each.rounds:,}", f"{each.jobs.asked:,.0f}", epsilon, *more)
         console.print(table)
+        for line in in_common(guarantees):
+            console.print(line, highlight=False, soft_wrap=True)
     time = "time not estimated"
     if found.seconds is not None:
         low, high = found.seconds

@@ -1,4 +1,4 @@
-"""Runs and ledgers on the terminal."""
+"""Runs on the terminal."""
 
 from __future__ import annotations
 
@@ -6,14 +6,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dp_accounting import (
-    ComposedDpEvent,
-    DpEvent,
-    GaussianDpEvent,
-    NoOpDpEvent,
-    PoissonSampledDpEvent,
-    SampledWithoutReplacementDpEvent,
-)
 from rich.console import Console
 from rich.table import Table
 
@@ -21,9 +13,6 @@ from fedward.attacks.attack import KNOWLEDGE
 from fedward.core.parameters import ParameterSpec
 from fedward.experiment.runner import Setup
 from fedward.privacy import Ledger
-from fedward.privacy.ledger_file import Check
-from fedward.privacy.shares import shares
-from fedward.privacy.spending import mechanisms
 
 _ROWS = 12
 
@@ -36,10 +25,12 @@ def heading(console: Console, setup: Setup, directory: Path) -> None:
         f"{setup.algorithm.name} on {experiment.data.part}: {federation.num_users:,} users, "
         f"{len(federation.examples):,} training and {test:,} test examples\n"
         f"{experiment.model.part}, {ParameterSpec.of(setup.model).size:,} parameters; "
-        f"{experiment.rounds} rounds, {setup.algorithm.sampler}, seed {experiment.seed}\n"
+        f"{experiment.rounds} round{'s' * (experiment.rounds > 1)}, {setup.algorithm.sampler}, "
+        f"seed {experiment.seed}\n"
         f"{_weights_in_words(setup)}{_budget_in_words(setup)}{_attack_in_words(setup)}"
         f"run directory {directory}",
         highlight=False,
+        soft_wrap=True,
     )
 
 
@@ -56,8 +47,9 @@ def _budget_in_words(setup: Setup) -> str:
     limit = f"ε = {budget.epsilon:g} at δ = {budget.delta:g}"
     if setup.algorithm.accounting != "users":
         return f"budget {limit}\n"
-    apart = "; the server's looks at norms are not in it" if setup.algorithm.policy.looks(0) else ""
-    return f"budget of each user's own {limit}: training ends before the first overspends{apart}\n"
+    looks = any(map(setup.algorithm.looks, range(setup.experiment.rounds)))
+    what = "; the server's looks at norms count too" if looks else ""
+    return f"budget of each user's own {limit}: training ends before the first overspends{what}\n"
 
 
 def _attack_in_words(setup: Setup) -> str:
@@ -107,7 +99,8 @@ def result(
         console.print(line, highlight=False, soft_wrap=True)
     if result["stopped_by_budget"]:
         whose = "each user's budget" if setup.algorithm.accounting == "users" else "the budget"
-        console.print(f"stopped by {whose} after {result['rounds']} of {setup.experiment.rounds} rounds")
+        of_all = f"{setup.experiment.rounds} round{'s' * (setup.experiment.rounds > 1)}"
+        console.print(f"stopped by {whose} after {result['rounds']} of {of_all}", soft_wrap=True)
     console.print(result["statement"], highlight=False, soft_wrap=True)
     details = [result.get(key) for key in ("each_user", "looks", "papers_claim_statement")]
     for line in [*result.get("shares", []), *filter(None, details)]:
@@ -142,51 +135,6 @@ def _attack_lines(setup: Setup, result: dict[str, Any]) -> Iterator[str]:
         rounds = f"{len(kept)} rounds" if len(kept) > 1 else "1 round"
         yield f"{rounds} kept the model as it was; the first, round {kept[0]['round'] + 1}: {kept[0]['why']}"
     yield from result.get("notes", [])
-
-
-def ledger(console: Console, spent: Ledger, checks: Sequence[Check]) -> None:
-    """What a ledger holds and whether its claims hold."""
-    table = Table("rounds", "times", "event")
-    for entry in spent.entries:
-        last = entry.first_round + (entry.count if entry.released else 1)
-        rounds = f"{entry.first_round + 1} to {last}" if last > entry.first_round + 1 else str(last)
-        note = "" if entry.released else ", charged but not released"
-        table.add_row(rounds, str(entry.count), in_words(entry.event) + note)
-    if spent.reserved is not None:
-        table.add_row(str(spent.reserved.first_round + 1), "1", in_words(spent.reserved.event) + ", reserved")
-    console.print(table)
-    if not checks:
-        why = f"no guarantee: {spent.reason}" if spent.reason else "no claims: the run is not finished"
-        if spent.entries and not mechanisms(spent.spending):
-            why = "no claims: users protect themselves, and `fedward users RUN` shows what each has spent"
-        console.print(why, highlight=False, soft_wrap=True)
-    for check in checks:
-        verdict = "holds" if check.holds else f"{check.problem}: recomputed ε = {check.recomputed:.6f}"
-        console.print(f"{check.claimed}: {verdict}", highlight=False, soft_wrap=True)
-        parts = shares(spent, check.claimed.delta, check.claimed.accountant)
-        if parts is not None:
-            console.print(str(parts), highlight=False, soft_wrap=True)
-
-
-def in_words(event: DpEvent) -> str:
-    """A round's event for people.
-
-    >>> in_words(PoissonSampledDpEvent(0.2, ComposedDpEvent([GaussianDpEvent(4.0), GaussianDpEvent(3.5)])))
-    'noise multiplier 4, look 3.5, of a Poisson sample q = 0.2'
-    """
-    if isinstance(event, NoOpDpEvent):
-        return "nothing"
-    if isinstance(event, PoissonSampledDpEvent):
-        return f"{in_words(event.event)}, of a Poisson sample q = {event.sampling_probability:g}"
-    if isinstance(event, SampledWithoutReplacementDpEvent):
-        sample = f"{event.sample_size} of {event.source_dataset_size}"
-        return f"{in_words(event.event)} (half of noise over bound), of a fixed-size sample, {sample}"
-    if isinstance(event, ComposedDpEvent):
-        model, *looks = event.events
-        return ", ".join([in_words(model), *(f"look {look.noise_multiplier:g}" for look in looks)])
-    if isinstance(event, GaussianDpEvent):
-        return f"noise multiplier {event.noise_multiplier:g}"
-    return "not private"
 
 
 def thinned(records: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:

@@ -88,16 +88,20 @@ def test_local_noise_hides_the_data_and_not_who_sends_it() -> None:
     np.testing.assert_allclose(in_a_round.most(RATES), example.most(RATES))
 
 
-def test_public_sizes_and_looks_paid_for_apart_leave_no_limit() -> None:
+def test_public_sizes_leave_no_limit() -> None:
     sizes = local_dp(sampler=PoissonSampler(rate=0.5), local=TINY_DP_SGD)
     assert membership_limit(sizes, "example", 12, 2).about == (
         "no limit: data sizes are public, and an example more or less shows there"
     )
-    policy = Quantile(initial=0.5, quantile=0.5, bit_noise=9.0, expected_cohort=6)
-    looking = ldp_fedsgd(num_users=12, sampler=PoissonSampler(rate=0.5), noise_multiplier=4.0, policy=policy)
-    for limit in (membership_limit(looking, "example", 12, 2), property_limit(looking, 12, 2)):
-        assert not limit.promised
-        assert "looks at norms" in limit.about
+
+
+def test_local_noise_and_looks_at_norms_limit_together() -> None:
+    policy = Quantile(initial=0.5, quantile=0.5, bit_noise=4.0, expected_cohort=6)
+    looking = ldp_fedsgd(num_users=12, sampler=PoissonSampler(rate=0.5), noise_multiplier=6.0, policy=policy)
+    # Half of 6, and a bit that turns moves their sum by 1: together one Gaussian of 2.4.
+    for limit in (membership_limit(looking, "example", 12, 1), property_limit(looking, 12, 20)):
+        np.testing.assert_allclose(limit.most(RATES), norm.cdf(norm.ppf(RATES) + 1 / 2.4), atol=2e-4)
+        assert "the server's looks at norms included, 1 round" in limit.about
 
 
 def test_a_property_of_one_round_is_hidden_by_the_noise_of_that_round() -> None:

@@ -22,10 +22,19 @@ def test_conditions_are_read_as_typed(text: str, wanted: Condition) -> None:
     assert condition(text) == wanted
 
 
-@pytest.mark.parametrize("text", ["", "accuracy", "accuracy>", ">0.9", "accuracy>high", "==", "a<nan"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "accuracy", "accuracy>", ">0.9", "accuracy>high", "==", "a<nan", "a=>1", "a==b", "a=<1", "a<>1"],
+)
 def test_what_is_no_condition_is_an_error(text: str) -> None:
     with pytest.raises(InvalidValue, match=r"must look like|needs a number"):
         condition(text)
+
+
+def test_a_comparison_that_there_is_not_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(InvalidValue, match=r"with one of =, !=, <, <=, >, >=, got 'accuracy=>0\.9'"):
+        condition("accuracy=>0.9")
+    assert condition("statement='=>'") == Condition("statement", "=", "=>")
 
 
 @given(st.text(max_size=30))

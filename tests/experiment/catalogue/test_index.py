@@ -46,6 +46,16 @@ def test_runs_are_sorted_and_those_without_the_key_come_last(runs: Path) -> None
     assert found(runs, sort="epsilon")[0] == "b"
 
 
+def test_runs_are_sorted_by_what_they_are_too(runs: Path) -> None:
+    make_run(runs / "d", finished=False)
+    assert found(runs, sort="state") == ["a", "b", "c", "d"]
+    assert found(runs, sort="state", descending=True) == ["c", "d", "a", "b"]
+    (runs / "b").mkdir()
+    (runs / "b" / "run.json").write_text("")
+    assert found(runs, sort="kind")[0] == "b"  # it is damaged, and nobody knows what it is
+    assert found(runs, sort="kind", descending=True)[-1] == "b"
+
+
 def test_a_key_that_no_run_has_is_an_error_with_the_nearest(runs: Path) -> None:
     with pytest.raises(InvalidValue, match="did you mean 'accuracy'"):
         found(runs, "acuracy>1")

@@ -204,3 +204,10 @@ def test_several_variants_can_be_chosen(browser: Any, tmp_path: Path, varied_run
         accuracy = (*certificate.attacks[0].accuracy, 0.0)[1]
         assert f"({100 * accuracy:.1f}\xa0%)" in browser.run(SAID)
     assert browser.errors() == []
+
+
+def test_paper_breaks_no_word_and_no_number(shown: Any) -> None:
+    shown.media(paper=True)
+    style = "return getComputedStyle(document.querySelector('#all {}')).{}"
+    assert shown.run(style.format("td.number", "whiteSpace")) == "nowrap"
+    assert shown.run(style.format("table", "overflowWrap")) == "break-word"

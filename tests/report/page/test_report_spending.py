@@ -4,9 +4,11 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from dp_accounting import ComposedDpEvent, GaussianDpEvent, PoissonSampledDpEvent
 
 from fedward.experiment.run_record import RunRecord, load
 from fedward.privacy import epsilon_of
+from fedward.privacy.ledger import Entry
 from fedward.report.page.spending import spent
 
 
@@ -46,3 +48,15 @@ def test_where_users_protect_themselves_it_is_the_one_drawn_most_often(own_prote
         largest = run.users.guarantees(run.manifest["delta"], accountant).worst.epsilon
         assert found.epsilons[name][-1] == (3.0, pytest.approx(largest))
     assert spent(dataclasses.replace(run, telemetry=())) is None
+
+
+def test_rounds_in_which_the_bound_looked_at_norms_are_drawn_too(private_run: Path) -> None:
+    run = a_run(private_run)
+    assert run.ledger is not None
+    both = ComposedDpEvent([GaussianDpEvent(2.0), GaussianDpEvent(3.0)])
+    event = PoissonSampledDpEvent(0.5, both)
+    looking = dataclasses.replace(run.ledger, entries=(Entry(event=event, first_round=0, count=3),))
+    found = spent(dataclasses.replace(run, ledger=looking, result=None))
+    assert found is not None
+    wanted = [epsilon_of([(event, t)], 1e-2, "rdp", "add/remove") for t in (1, 2, 3)]
+    assert [epsilon for _, epsilon in found.epsilons["rdp"]] == pytest.approx(wanted)

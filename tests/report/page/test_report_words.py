@@ -70,6 +70,10 @@ def test_without_a_guarantee_no_number_is_given() -> None:
         ({}, "Choosing the best of several runs is not covered"),
         ({}, "is taken to be public"),
         ({}, "under no ε"),
+        (
+            {"adjacency": "local", "sampling": "noise at the user, the server's looks at norms included"},
+            "The server itself saw those norms: it must be trusted with them.",
+        ),
     ],
 )
 def test_every_qualification_is_kept(changed: dict[str, str], words: str) -> None:

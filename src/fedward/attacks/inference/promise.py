@@ -14,7 +14,6 @@ from fedward.privacy.guarantee import UNITS, Unit
 from fedward.privacy.spending import Spending, fixed_size, mechanisms
 
 _CURVE = "by the whole trade-off curve"
-_LOOKS = "the server's looks at norms are paid for apart from each user's own noise"
 
 
 def membership_limit(algorithm: Algorithm, unit: Unit, num_users: int, rounds: int) -> Limit:
@@ -48,16 +47,16 @@ def membership_limit(algorithm: Algorithm, unit: Unit, num_users: int, rounds: i
     if unit == "user":
         hidden = "one example of a user" if protector.unit == "example" else "what a user's data are"
         return Limit.none(f"no limit: the noise hides {hidden}, not whether the user takes part")
-    if any(algorithm.policy.looks(t) for t in range(rounds)):
-        return Limit.none(f"no limit: {_LOOKS}")
     if algorithm.public:
         return Limit.none(f"no limit: {algorithm.public} are public, and an example more or less shows there")
+    how = protector.mechanism
     if algorithm.accounting == "aggregate":
         spending = algorithm.planned_ledger(num_users, rounds).spending
     else:
         # Users differ in how often they were drawn; this holds for all of them.
-        spending = [(protector.local_event(t), 1) for t in range(rounds)]
-    about = _words(protector.unit, protector.adjacency, protector.mechanism, rounds)
+        ledger = algorithm.spent(num_users, rounds)
+        spending, how = ledger.spending, ledger.sampling
+    about = _words(protector.unit, protector.adjacency, how, rounds)
     return Limit.of_curve(spending, f"{about}, {_CURVE}")
 
 
@@ -78,10 +77,9 @@ def property_limit(algorithm: Algorithm, num_users: int, rounds: int) -> Limit:
     protector = algorithm.protector
     if protector.unit == "example":
         return Limit.none("no limit: the noise hides one example of a user, and a property is one of many")
-    if any(algorithm.policy.looks(t) for t in range(rounds)):
-        return Limit.none(f"no limit: {_LOOKS}")
-    event = _loudest([protector.local_event(t) for t in range(rounds)])
-    about = _words(protector.unit, protector.adjacency, protector.mechanism, 1)
+    event = _loudest([algorithm.user_event(t) for t in range(rounds)])
+    how = algorithm.spent(num_users, rounds).sampling
+    about = _words(protector.unit, protector.adjacency, how, 1)
     return Limit.of_curve([(event, 1)], f"{about}, {_CURVE}")
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from fedward.certify.confidence.betting import betting, betting_sequence
 from fedward.certify.confidence.clopper_pearson import clopper_pearson
 from fedward.certify.confidence.concentration import empirical_bernstein, hoeffding
-from fedward.certify.confidence.top_class import METHODS, Confidence, TopClass
+from fedward.certify.confidence.top_class import ANY_TIME, METHODS, Confidence, TopClass
 from fedward.certify.confidence.values import Side
 
 __all__ = [
+    "ANY_TIME",
     "METHODS",
     "Confidence",
     "Side",

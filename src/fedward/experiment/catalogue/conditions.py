@@ -9,6 +9,7 @@ from typing import Any
 
 from fedward.core.validate import InvalidValue
 
+_COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 _FORM = re.compile(r"\s*([^\s<>=!]+)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*", re.DOTALL)
 
 
@@ -38,9 +39,11 @@ def condition(text: str) -> Condition:
     Condition(key='algorithm.preset', comparison='=', value='fedavg')
     """
     match = _FORM.fullmatch(text)
-    if match is None or not match[3]:
+    # A second sign, as in =>, would else be taken for the beginning of a word.
+    if match is None or not match[3] or match[3][0] in "=<>!":
         raise InvalidValue(
-            f"a condition must look like accuracy>0.9 or algorithm.preset=fedavg, got {text!r}"
+            "a condition must look like accuracy>0.9 or algorithm.preset=fedavg, with one of "
+            f"{', '.join(_COMPARISONS)}, got {text!r}"
         )
     key, comparison, value = match.groups()
     number = _number(value)

@@ -12,12 +12,18 @@ from fedward.core.validate import InvalidValue
 from fedward.experiment import lines
 from fedward.experiment.arrays_file import read_array
 from fedward.experiment.replica_store import finished_blocks
+from fedward.experiment.run_record import RunRecord
+from fedward.experiment.server_looks import result_with_looks
+from fedward.experiment.store import RunDirectory
 
 Fact = float | int | str | bool
 State = Literal["finished", "unfinished", "damaged"]
 
 # What the facts are read from; a run whose files are as they were is not read again.
-FILES = ("run.json", "rounds.jsonl", "result.json", "certified.json", "sums.npz")
+FILES = (
+    *("run.json", "ledger.json", "users.json", "rounds.jsonl", "result.json"),
+    *("certified.json", "sums.npz"),
+)
 # Of a result: what belongs into a table.
 _RESULTS = (
     "rounds",
@@ -48,12 +54,18 @@ class RunFacts:
     rounds: tuple[dict[str, Any], ...] = ()
     note: str = ""
 
+    @property
+    def known(self) -> dict[str, Fact]:
+        """All that can be asked of it: its facts, its kind and its state."""
+        return {**self.facts, "kind": self.kind, "state": self.state}
+
 
 def stamp(path: Path) -> str:
     """Changes whenever a file that facts come from does."""
-    found = [*(path / name for name in FILES), *sorted(path.glob("scores-*.npz"))[-1:]]
+    scores = sorted(path.glob("scores-*.npz"))
+    found = [*(path / name for name in FILES), *scores[-1:]]
     sizes = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in found if file.exists()]
-    return repr(sizes)
+    return repr((sizes, len(scores)))
 
 
 def read(path: Path) -> RunFacts:
@@ -86,14 +98,42 @@ def _read(path: Path) -> RunFacts:
         if isinstance(manifest.get(key), str | float):
             facts[key] = manifest[key]
     result = _json(path / "result.json") if (path / "result.json").exists() else None
-    facts |= dict(_found(result or {}))
+    facts |= dict(_found(result_with_looks(result or {})))
     rounds = tuple(lines.read(path / "rounds.jsonl"))
+    planned = experiment.get("rounds")
+    if result is None and kind == "run":
+        facts |= dict(_so_far(path, manifest, rounds))
+    elif result is None and kind != "replicas":
+        # Of an inference attack each file is of one training, or of one round of the only one.
+        stored = sum(1 for _ in path.glob("scores-*-*.npz"))
+        facts.pop("rounds", None)
+        facts["rounds" if kind == "property" else "trainings"] = stored
+    if isinstance(planned, int) and facts.get("rounds") != planned:
+        facts["planned_rounds"] = planned
     if result is None and rounds:
         facts |= {key: value for key, value in flat(rounds[-1]) if key != "round"}
         facts["measured_after"] = rounds[-1]["round"] + 1
     finished = result is not None or (variants is not None and (path / "certified.json").exists())
     state: State = "finished" if finished else "unfinished"
     return RunFacts(path=path, kind=kind, state=state, facts=facts, rounds=rounds)
+
+
+def _so_far(
+    path: Path, manifest: dict[str, Any], measured: tuple[dict[str, Any], ...]
+) -> Iterator[tuple[str, Fact]]:
+    """How far a run is and what it has spent: what is charged for the round under way is in it."""
+    directory = RunDirectory(path)
+    run = RunRecord(
+        path=path,
+        manifest=manifest,
+        metrics=measured,
+        ledger=directory.ledger() if (path / "ledger.json").exists() else None,
+        users=directory.user_ledgers(),
+    )
+    yield "rounds", run.rounds
+    guarantee = None if run.ledger is None and run.users is None else run.guarantee()
+    if guarantee is not None:
+        yield from _found({"guarantee": guarantee.to_json(), "statement": str(guarantee)})
 
 
 def flat(content: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Fact]]:

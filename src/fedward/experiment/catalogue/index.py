@@ -20,7 +20,7 @@ from fedward.experiment.catalogue.facts import Fact, RunFacts, read, stamp
 
 NAME = ".fedward-runs.sqlite"
 # Another number whenever what is stored changes: an index of an older fedward is made again.
-_VERSION = 2
+_VERSION = 3
 _TABLES = """
 CREATE TABLE runs (path TEXT PRIMARY KEY, stamp TEXT, kind TEXT, state TEXT, note TEXT, rounds TEXT);
 CREATE TABLE facts (path TEXT, key TEXT, kind TEXT, number REAL, word TEXT, PRIMARY KEY (path, key));
@@ -55,22 +55,25 @@ class Index:
         self._forget(name)
         row = (name, now, run.kind, run.state, run.note, json.dumps(run.rounds))
         self._database.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
-        own = {**run.facts, "kind": run.kind, "state": run.state}
-        rows = [(name, key, *_columns(value)) for key, value in own.items()]
+        rows = [(name, key, *_columns(value)) for key, value in run.known.items()]
         self._database.executemany("INSERT INTO facts VALUES (?, ?, ?, ?, ?)", rows)
 
     def keys(self) -> list[str]:
         """Every key that some run has."""
         return [key for (key,) in self._database.execute("SELECT DISTINCT key FROM facts ORDER BY key")]
 
+    def require(self, keys: Sequence[str]) -> None:
+        """Raises if there is one that no run has."""
+        known = self.keys()
+        for key in keys:
+            if known and key not in known:
+                raise InvalidValue(f"no run here has the key {key!r}{nearest(key, known)}")
+
     def find(
         self, conditions: Sequence[Condition] = (), *, sort: str | None = None, descending: bool = False
     ) -> list[RunFacts]:
         """The runs that meet all conditions; by path, or by a key, with those that lack it last."""
-        known = self.keys()
-        for key in [*(each.key for each in conditions), *([sort] if sort else [])]:
-            if known and key not in known:
-                raise InvalidValue(f"no run here has the key {key!r}{nearest(key, known)}")
+        self.require([*(each.key for each in conditions), *([sort] if sort else [])])
         where = [each.sql() for each in conditions]
         query = "SELECT path, kind, state, note, rounds FROM runs" + "".join(
             f" {'AND' if place else 'WHERE'} {text}" for place, (text, _) in enumerate(where)
@@ -113,10 +116,10 @@ def _value(kind: str, number: float | None, word: str | None) -> Fact:
 
 
 def _sorted(runs: list[RunFacts], key: str, descending: bool) -> list[RunFacts]:
-    having = [run for run in runs if key in run.facts]
-    words = any(isinstance(run.facts[key], str) for run in having)
-    having.sort(key=lambda run: str(run.facts[key]) if words else float(run.facts[key]), reverse=descending)
-    return having + [run for run in runs if key not in run.facts]
+    having = [run for run in runs if key in run.known]
+    words = any(isinstance(run.known[key], str) for run in having)
+    having.sort(key=lambda run: str(run.known[key]) if words else float(run.known[key]), reverse=descending)
+    return having + [run for run in runs if key not in run.known]
 
 
 def run_directories(root: Path) -> Iterator[Path]:

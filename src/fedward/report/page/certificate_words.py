@@ -40,8 +40,8 @@ LIMITS = (
     "class is known; certified accuracy counts those that are both.",
     "It certifies every number of attackers up to k, and nothing about more. An example that is not "
     "certified is not known to be at risk: it is only not proven to be safe.",
-    "The initial model is taken as it is: whoever had a hand in the weights that the training started from is "
-    "not among the k.",
+    "The initial model is taken as it is: whoever had a hand in the weights that the training started from "
+    "is not among the k.",
     "Somebody who changes the example itself, when the model is used, is another attacker: nothing is said "
     "about that.",
     "The sums of updates are divided by a declared number that does not move when somebody joins, and the "

@@ -13,15 +13,19 @@ from fedward.report.page.numbers import percent
 from fedward.report.page.tables import Cell, Column, Table
 
 
-def _curves(run: ReplicasRecord, variant: str) -> Iterator[tuple[Mode, bool, tuple[float, ...]]]:
-    """Mode, whether with confidence, and certified accuracy at k = 0, 1, 2, ..."""
+def _curves(run: ReplicasRecord, variant: str) -> Iterator[tuple[Mode, bool, tuple[float, ...], int | None]]:
+    """Mode, whether with confidence, certified accuracy at k = 0, 1, ..., and the largest k of any."""
     certificate = run.certificates[variant]
     for attack in certificate.attacks:
-        yield attack.threat, True, attack.accuracy or ()
+        largest = int(attack.k.max())
+        yield attack.threat, True, attack.accuracy or (), None if largest < 0 else largest
     stored = (run.certified or {}).get(variant) or {}
     for curve in stored.get("curves", []) if isinstance(stored, dict) else []:
         if curve["mode"] == "paper" or not curve["with_confidence"]:
-            yield curve["mode"], bool(curve["with_confidence"]), tuple(curve["certified_accuracy"])
+            accuracy = tuple(curve["certified_accuracy"])
+            # Older versions did not store it: where the curve ends, if it ever leaves the axis.
+            largest = curve.get("largest_k", len(accuracy) - 1 if any(accuracy) else None)
+            yield curve["mode"], bool(curve["with_confidence"]), accuracy, largest
 
 
 def certified_charts(run: ReplicasRecord, key: str, unit: Unit) -> Iterator[Chart]:
@@ -29,7 +33,7 @@ def certified_charts(run: ReplicasRecord, key: str, unit: Unit) -> Iterator[Char
     several = len(run.certificates) > 1
     lines: dict[str, list[Line]] = {}
     for variant in run.certificates:
-        for mode, sure, accuracy in sorted(_curves(run, variant), key=lambda c: MODES.index(c[0])):
+        for mode, sure, accuracy, _ in sorted(_curves(run, variant), key=lambda c: MODES.index(c[0])):
             if sure:
                 what = title(mode, unit)
                 # Where nothing is certified any more the curve ends on the axis.
@@ -54,7 +58,7 @@ def certified_table(run: ReplicasRecord, unit: Unit) -> Table:
     several = len(run.certificates) > 1
     rows = []
     for variant in run.certificates:
-        for mode, sure, accuracy in _curves(run, variant):
+        for mode, sure, accuracy, largest in _curves(run, variant):
             if not accuracy:
                 continue
             reached = [
@@ -66,8 +70,10 @@ def certified_table(run: ReplicasRecord, unit: Unit) -> Table:
                     Cell(title(mode, unit)),
                     Cell("yes" if sure else "no: averages as they are"),
                     Cell(percent(accuracy[0]), accuracy[0]),
-                    *(Cell("none" if k is None else str(k), -1 if k is None else k) for k in reached),
-                    Cell(str(len(accuracy) - 1), len(accuracy) - 1),
+                    *(
+                        Cell("none" if k is None else str(k), -1 if k is None else k)
+                        for k in (*reached, largest)
+                    ),
                 ]
             )
     return Table(

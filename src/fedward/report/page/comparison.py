@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from fedward.experiment.catalogue.facts import flat
 from fedward.experiment.inference_record import InferenceRecord
 from fedward.experiment.run_record import Record, ReplicasRecord, RunRecord
+from fedward.experiment.weights_origin import caveat_of
 from fedward.report.page.chart import Chart, Line
 from fedward.report.page.numbers import figure, percent
 from fedward.report.page.replicas import epsilon_of_one
@@ -85,14 +86,14 @@ def _rows(name: str, record: Record) -> Iterator[list[Cell]]:
 def _replicas_row(name: str, record: ReplicasRecord, variant: str, experiment: dict[str, Any]) -> list[Cell]:
     values = (record.result or {}).get("variants", {}).get(variant, {})
     successes = [each["mean"] for key, each in values.items() if key.startswith("success.")]
-    epsilon = epsilon_of_one(record, variant)
+    one = epsilon_of_one(record, variant)
     return [
         Cell(name if variant == "all" else f"{name}: {variant}"),
         Cell(_algorithm(experiment)),
         _share(values["accuracy"]["mean"] if "accuracy" in values else None),
         _share(sum(successes) / len(successes) if successes else None),
-        Cell("no guarantee") if epsilon is None else Cell(f"{figure(epsilon)} (one training)", epsilon),
-        Cell(""),
+        Cell("no guarantee") if one is None else Cell(f"{figure(one[0])} (one training)", one[0]),
+        Cell("") if one is None else Cell(figure(one[1]), one[1]),
         Cell(str(experiment["rounds"]), experiment["rounds"]),
         Cell(
             f"mean of {record.replicas} trainings"
@@ -169,10 +170,20 @@ def _different(records: Mapping[str, Record]) -> Table | None:
     )
 
 
+def _private(record: Record) -> bool:
+    if isinstance(record, ReplicasRecord):
+        return any(epsilon_of_one(record, variant) for variant in record.experiments)
+    guarantee = record.guarantee()
+    return guarantee is not None and guarantee.private
+
+
 def _notes(records: Mapping[str, Record]) -> Iterator[str]:
     data = {str(record.manifest.get("data", {}).get("digest")) for record in records.values()}
     if len(data) > 1:
         yield "These runs do not have the same data and the same users: compare them with care."
+    for name, record in records.items():
+        if (caveat := caveat_of(record.manifest)) and _private(record):
+            yield f"{name}: {caveat}."
     yield (
         "Each ε is of one run alone. Releasing the models of several, or the best of them, spends more than "
         "any row says."

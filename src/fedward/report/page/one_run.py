@@ -81,7 +81,8 @@ def _headline(run: RunRecord) -> Iterator[Fact]:
     if last.get("attack_success") is not None:
         yield "attack success", percent(last["attack_success"])
     if guarantee is not None:
-        yield "ε", figure(guarantee.epsilon) if guarantee.private else "no guarantee"
+        delta = f" at δ = {figure(guarantee.delta)}" if guarantee.private else ""
+        yield f"ε{delta}", figure(guarantee.epsilon) if guarantee.private else "no guarantee"
     yield "rounds", f"{run.rounds} of {run.experiment['rounds']}"
 
 
@@ -98,7 +99,8 @@ def _notes(run: RunRecord) -> Iterator[str]:
     for name, attack in (result.get("attacks") or {}).items():
         yield (
             f"{name}: {percent(attack['success'])} of {many(attack['examples'], 'triggered test example')} "
-            f"went where the attackers wanted them, at a cost of {figure(attack['cost'])} to them."
+            f"went where the attackers wanted them; the model's loss on them, which attackers want low, is "
+            f"{figure(attack['cost'])}."
         )
     yield from result.get("notes") or []
 

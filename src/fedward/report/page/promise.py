@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fedward.experiment.weights_origin import WEIGHTS
 from fedward.privacy import Guarantee
+from fedward.privacy.shares import LOOKS_INCLUDED
 from fedward.report.page.numbers import at_most, at_most_figure, factor, figure, guessed
 
 # Who or what is hidden, and the two worlds that nobody can tell apart.
@@ -100,6 +102,7 @@ def promise(guarantee: Guarantee, *, seed: int, finished: bool = True) -> Promis
             f"time) {worlds}; and the other way round. The first number is e^ε, the second δ.",
             f"So somebody who guesses from the models {question}, where a coin would be right half of the "
             f"time, is right at most {at_most(best)} of the time. {reading}",
+            *_started_from(guarantee.caveat),
         ),
         statement=str(guarantee),
         limits=tuple(_limits(guarantee, seed)),
@@ -122,6 +125,12 @@ def _papers_figure(guarantee: Guarantee) -> Promise:
     )
 
 
+def _started_from(caveat: str) -> list[str]:
+    """Weights that may give something away are said where the promise is, not only among its limits."""
+    place = caveat.find(WEIGHTS)
+    return [] if place < 0 else [f"This is about what the training itself adds: {caveat[place:]}."]
+
+
 def _limits(guarantee: Guarantee, seed: int) -> list[str]:
     limits = []
     if guarantee.noise_source == "seeded":
@@ -137,7 +146,8 @@ def _limits(guarantee: Guarantee, seed: int) -> list[str]:
         "test examples that belong to nobody. It covers nothing else. Cohorts, norms of updates and "
         "rejected updates are telemetry of a simulation, under no ε; this page shows some of it.",
         "Choosing the best of several runs is not covered, and several runs on the same users spend more "
-        "together than each of them alone.",
+        "together than each of them alone. Seeded runs that share a seed share their noise: release one of "
+        "them at most.",
     ]
     if guarantee.unit == "example":
         limits.append(
@@ -146,6 +156,11 @@ def _limits(guarantee: Guarantee, seed: int) -> list[str]:
         )
     if guarantee.adjacency == "local":
         limits.append("That a user takes part, and when, is not hidden.")
+    if LOOKS_INCLUDED in guarantee.sampling:
+        limits.append(
+            "Clip bounds followed the norms of users' updates, and this includes what they show of them. The "
+            "server itself saw those norms: it must be trusted with them."
+        )
     if "noise of the whole cohort" in guarantee.sampling:
         limits.append(
             "It holds only if all users of a cohort add their noise, and nobody sees anything but their mean."

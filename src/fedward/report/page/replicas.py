@@ -8,6 +8,7 @@ from typing import Any
 
 from fedward.certify.certificate import Certificate
 from fedward.experiment.run_record import ReplicasRecord
+from fedward.experiment.weights_origin import caveat_of, with_caveat
 from fedward.privacy.guarantee import Unit
 from fedward.privacy.pld import NoiseTooSmall
 from fedward.report.certified_accuracy import title
@@ -23,7 +24,7 @@ from fedward.report.page.spending import guarantee
 from fedward.report.page.tables import Cell, Column, Table
 
 _PROMISES = 4
-_EPSILON = re.compile(r"\(ε (?:=|<) ([0-9.]+), δ = ")
+_EPSILON = re.compile(r"\(ε (?:=|<) ([0-9.]+), δ = ([0-9.e-]+)\)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +58,7 @@ def replicas_part(run: ReplicasRecord, key: str, name: str, library: Library) ->
             for variant, said in (run.manifest.get("one_replica") or {}).items()
         ),
         promises=tuple(
-            (variant, _promise(certificate))
+            (variant, _promise(certificate, caveat_of(run.manifest)))
             for variant, certificate in list(run.certificates.items())[:_PROMISES]
         ),
         measured=_measured(run),
@@ -72,21 +73,21 @@ def replicas_part(run: ReplicasRecord, key: str, name: str, library: Library) ->
     )
 
 
-def _promise(certificate: Certificate) -> Promise:
+def _promise(certificate: Certificate, caveat: str) -> Promise:
     """What one of the trainings would promise if it alone was released."""
     setting = certificate.setting
     try:
         one = guarantee(setting.ledger, setting.delta, setting.accountant)
     except NoiseTooSmall:
         one = guarantee(setting.ledger, setting.delta, "rdp")
-    return promise(one, seed=certificate.seed)
+    return promise(with_caveat(one, caveat), seed=certificate.seed)
 
 
-def epsilon_of_one(run: ReplicasRecord, variant: str) -> float | None:
-    """ε of one training of a variant, from the line that the run has stored; None if it has none."""
+def epsilon_of_one(run: ReplicasRecord, variant: str) -> tuple[float, float] | None:
+    """ε and δ of one training of a variant, from the line that the run has stored; None if it has none."""
     said = str((run.manifest.get("one_replica") or {}).get(variant, ""))
     found = _EPSILON.match(said)
-    return float(found[1]) if found else None
+    return (float(found[1]), float(found[2])) if found else None
 
 
 def _measured(run: ReplicasRecord) -> Table | None:

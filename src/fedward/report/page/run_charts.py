@@ -88,7 +88,7 @@ def _norms(run: RunRecord, key: str) -> Chart:
         notes.append("Nothing bounds the updates: they are not clipped.")
     return Chart(
         key=f"{key}-norms",
-        title="Norms of updates, and the bound, over rounds",
+        title="Norms of updates, and the bound, over rounds" if bound else "Norms of updates over rounds",
         x="round",
         y="L2 norm",
         log=True,

@@ -63,11 +63,25 @@ def _stored(run: RunRecord, accountant: str) -> Guarantee | None:
     return found if found is not None and found.accountant == accountant else None
 
 
-# Runs that are compared have often spent the same, and pld takes its time.
-@lru_cache(maxsize=512)
 def guarantee(ledger: Ledger, delta: float, accountant: str) -> Guarantee:
     """What a ledger amounts to; refuses an accountant that has no proof for it."""
-    return ledger.guarantee(delta, accountant)
+    return _guarantee(_Spent(ledger), delta, accountant)
+
+
+@dataclass(frozen=True)
+class _Spent:
+    """A ledger as a key: events that are composed of others have no hash."""
+
+    ledger: Ledger
+
+    def __hash__(self) -> int:
+        return hash(repr(self.ledger.spending))
+
+
+# Runs that are compared have often spent the same, and pld takes its time.
+@lru_cache(maxsize=512)
+def _guarantee(spent: _Spent, delta: float, accountant: str) -> Guarantee:
+    return spent.ledger.guarantee(delta, accountant)
 
 
 def _ledgers(run: RunRecord, rounds: list[int]) -> Iterator[tuple[int, Ledger]]:

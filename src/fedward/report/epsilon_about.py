@@ -1,0 +1,45 @@
+"""What the ε in a table are about: said once where all agree, in columns where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fedward.privacy.guarantee import ACCOUNTANT_LABELS, SOURCE_LABELS, Guarantee
+
+_ABOUT: dict[str, Callable[[Guarantee], str]] = {
+    "δ": lambda each: f"{each.delta:g}",
+    "unit": lambda each: f"{each.unit} level",
+    "adjacency": lambda each: each.adjacency if each.proven else "add/remove assumed",
+    "accountant": lambda each: ACCOUNTANT_LABELS[each.accountant],
+    "noise": lambda each: SOURCE_LABELS[each.noise_source],
+}
+
+
+def differing(guarantees: Sequence[Guarantee]) -> dict[str, list[str]]:
+    """What they differ in: a column each, with a cell for every guarantee, empty where there is none."""
+    return {
+        name: [said(each) if each.private else "" for each in guarantees]
+        for name, said in _ABOUT.items()
+        if len({said(each) for each in guarantees if each.private}) > 1
+    }
+
+
+def in_common(guarantees: Sequence[Guarantee]) -> list[str]:
+    """A line for what all ε have in common, and one for each caveat; nothing where there is no ε.
+
+    >>> both = [Guarantee(epsilon=ε, delta=0.001, unit="user", adjacency="add/remove", sampling="everyone",
+    ...                   accountant="pld", noise_source="system", rounds=3) for ε in (1.0, 2.0)]
+    >>> in_common(both)
+    ['each ε: δ = 0.001, user level, add/remove, pld accountant, system entropy']
+    """
+    private = [each for each in guarantees if each.private]
+    if not private:
+        return []
+    same = {name: said(private[0]) for name, said in _ABOUT.items() if name not in differing(guarantees)}
+    words = [f"δ = {value}" if name == "δ" else value for name, value in same.items()]
+    caveats = dict.fromkeys(each.caveat for each in private if each.caveat)
+    lines = [f"each ε: {', '.join(words)}"] if words else []
+    for caveat in caveats:
+        number = sum(each.caveat == caveat for each in private)
+        lines.append(caveat if number == len(private) else f"{number:,} of them: {caveat}")
+    return lines

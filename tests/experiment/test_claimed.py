@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from dp_accounting import GaussianDpEvent
+
+from fedward.certify.certificate import certify
+from fedward.certify.certificate_file import dumps
+from fedward.certify.setting import Setting
+from fedward.certify.tally import Tally
+from fedward.core.validate import InvalidValue
+from fedward.experiment.certification import Claims
+from fedward.experiment.claimed import fix_claims
+from fedward.privacy import Ledger
+
+
+def fixed(
+    path: Path,
+    replicas: int = 20,
+    finished: int = 0,
+    shown: int | None = None,
+    costs: bool = False,
+    **claims: Any,
+) -> tuple[int, ...]:
+    """The looks that are claimed in a directory."""
+    found = fix_claims(
+        Claims(replicas=replicas, **claims), path, ["all"], finished=finished, shown=shown, costs=costs
+    )
+    stored = json.loads((path / "claims.json").read_text())
+    assert tuple(stored["looks"]) == found.confidence.looks
+    return found.confidence.looks
+
+
+def test_what_is_claimed_is_stored_and_the_same_again_is_accepted(tmp_path: Path) -> None:
+    assert fixed(tmp_path, score="vote", error=0.05) == (20,)
+    stored = (tmp_path / "claims.json").read_bytes()
+    assert json.loads(stored) == {
+        "looks": [20],
+        "score": "vote",
+        "method": "clopper_pearson",
+        "error": 0.05,
+        "simultaneous": False,
+        "threats": ["compromise", "inject", "present"],
+        "attendance": "drawn",
+    }
+    again = {"score": "vote", "error": 0.05, "threats": ("present", "inject", "compromise")}
+    assert fixed(tmp_path, finished=20, shown=20, **again) == (20,)
+    assert (tmp_path / "claims.json").read_bytes() == stored
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"error": 0.05}, r"error \(0.01 there, 0.05 here\)"),
+        ({"score": "vote"}, r"score \('confidence' there, 'vote' here\), method \('betting' there"),
+        ({"method": "hoeffding"}, r"method \('betting' there, 'hoeffding' here\)"),
+        ({"method": "betting_sequence"}, r"method \('betting' there, 'betting_sequence' here\)"),
+        ({"simultaneous": True}, r"simultaneous \(False there, True here\)"),
+        ({"threats": ("inject",)}, r"threats \(\['compromise', .* there, \['inject'\] here\)"),
+        ({"attendance": "every-round"}, r"attendance \('drawn' there, 'every-round' here\)"),
+    ],
+)
+def test_other_claims_are_refused_once_a_replica_is_finished(
+    tmp_path: Path, changes: dict[str, Any], told: str
+) -> None:
+    fixed(tmp_path)
+    stored = (tmp_path / "claims.json").read_bytes()
+    for finished, shown in ((1, None), (20, 20)):
+        with pytest.raises(InvalidValue, match=f"fixed beforehand.*{told}.*use another --out"):
+            fixed(tmp_path, finished=finished, shown=shown, **changes)
+        assert (tmp_path / "claims.json").read_bytes() == stored
+    assert fixed(tmp_path, **changes) == (20,)  # nothing is trained yet
+
+
+def test_the_number_of_replicas_may_change_until_a_result_was_shown(tmp_path: Path) -> None:
+    fixed(tmp_path, replicas=20)
+    assert fixed(tmp_path, replicas=30, finished=10) == (30,)
+    for replicas in (29, 31):
+        with pytest.raises(InvalidValue, match=f"got {replicas} where the results of 30 were shown already"):
+            fixed(tmp_path, replicas=replicas, finished=30, shown=30)
+    assert fixed(tmp_path, replicas=30, finished=30, shown=30) == (30,)
+
+
+def test_finished_replicas_are_certified_in_their_own_number(tmp_path: Path) -> None:
+    """A directory of ``fedward replicas`` has no claims, but has shown accuracies."""
+    with pytest.raises(InvalidValue, match="got 30 where the results of 20 were shown already"):
+        fixed(tmp_path, replicas=30, finished=20, shown=20)
+    assert not (tmp_path / "claims.json").exists()
+    assert fixed(tmp_path, replicas=20, finished=20, shown=20) == (20,)
+
+
+def test_replicas_that_were_added_after_a_certificate_do_not_hide_it(tmp_path: Path) -> None:
+    fixed(tmp_path)
+    (tmp_path / "certified.json").write_text("{}")
+    with pytest.raises(InvalidValue, match="got 30 where the results of 20 and 30 were shown already"):
+        fixed(tmp_path, replicas=30, finished=30, shown=30)
+
+
+def test_a_method_for_all_times_goes_on_and_lists_all_looks(tmp_path: Path) -> None:
+    assert fixed(tmp_path, replicas=20, method="betting_sequence") == (20,)
+    (tmp_path / "certified.json").write_text("{}")
+    again = {"method": "betting_sequence", "shown": 20, "finished": 20}
+    assert fixed(tmp_path, replicas=20, **again) == (20,)
+    assert fixed(tmp_path, replicas=40, **again) == (20, 40)
+    # Killed before anybody looked at 40, and changed.
+    assert fixed(tmp_path, replicas=50, **again) == (20, 50)
+    assert fixed(tmp_path, replicas=50, **again | {"shown": 50}) == (20, 50)
+    with pytest.raises(InvalidValue, match="got 40 where the results of 20 and 50"):
+        fixed(tmp_path, replicas=40, **again | {"shown": 50})
+
+
+def test_costs_are_bounded_at_one_number_of_replicas_by_any_method(tmp_path: Path) -> None:
+    fixed(tmp_path, method="betting_sequence", costs=True)
+    with pytest.raises(InvalidValue, match="got 30 where the results of 20"):
+        fixed(tmp_path, replicas=30, method="betting_sequence", costs=True, finished=20, shown=20)
+
+
+def test_certificates_of_older_versions_say_what_was_claimed(tmp_path: Path) -> None:
+    claims = Claims(replicas=20, score="vote", error=0.05, threats=("inject",))
+    ledger = Ledger(unit="user", adjacency="add/remove", sampling="everyone", noise_source="seeded").charged(
+        GaussianDpEvent(4.0), 1
+    )
+    setting = Setting(
+        ledger=ledger,
+        users=30,
+        confidence=claims.confidence,
+        delta=0.01,
+        accountant="rdp",
+        initial_model="a",
+        data="b",
+        threats=claims.threats,
+    )
+    tally = Tally(counts=[[18, 2]], replicas=20, seed=1, labels=np.array([0]))
+    (tmp_path / "certificate.json").write_text(dumps(certify(setting, tally), "scores.npz"))
+    same = {"score": "vote", "error": 0.05, "threats": ("inject",), "finished": 20, "shown": 20}
+    with pytest.raises(InvalidValue, match=r"error \(0.05 there, 0.01 here\)"):
+        fixed(tmp_path, **same | {"error": 0.01})
+    with pytest.raises(InvalidValue, match="got 30 where the results of 20"):
+        fixed(tmp_path, replicas=30, **same)
+    # More were trained by the older version, which had not ended.
+    with pytest.raises(InvalidValue, match="got 30 where the results of 20"):
+        fixed(tmp_path, replicas=30, **same | {"finished": 30})
+    assert not (tmp_path / "claims.json").exists()
+    assert fixed(tmp_path, **same) == (20,)
+
+
+def test_costs_of_older_versions_say_some_of_what_was_claimed(tmp_path: Path) -> None:
+    lines = [{"mode": mode} for mode in ("paper", "inject", "present", "compromise")]
+    found = {"measured": [{"attackers": 0, "replicas": 20}], "lines": lines}
+    (tmp_path / "certified.json").write_text(json.dumps({"all": found}))
+    old = {"finished": 20, "shown": 20, "costs": True}
+    with pytest.raises(InvalidValue, match="threats"):
+        fixed(tmp_path, threats=("inject",), **old)
+    with pytest.raises(InvalidValue, match="got 30 where the results of 20"):
+        fixed(tmp_path, replicas=30, **old)
+    assert fixed(tmp_path, **old) == (20,)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"looks": []}', '{"looks": ["20"]}', '{"looks": 20}'])
+def test_damaged_claims_are_said_to_be(tmp_path: Path, content: str) -> None:
+    (tmp_path / "claims.json").write_text(content)
+    with pytest.raises(InvalidValue, match=r"claims\.json"):
+        fixed(tmp_path, finished=20, shown=20)
