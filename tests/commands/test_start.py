@@ -77,6 +77,9 @@ def test_the_handler_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
 SITE = """
 import os, signal, sys
 
+# As in a terminal, wherever the tests were started: a job in the background ignores Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 class Interrupt:
     def find_spec(self, name, path=None, target=None):

@@ -54,9 +54,10 @@ def check(file: File, as_json: AsJson = False) -> None:
 def _verdict(file: Path) -> tuple[Certificate | None, Check]:
     try:
         stored = loads(_content(file).decode("utf8"))
-    except (NotACertificate, UnicodeDecodeError, zlib.error, EOFError, gzip.BadGzipFile) as error:
+    except (NotACertificate, UnicodeDecodeError, gzip.BadGzipFile) as error:
         raise InvalidValue(f"{file} is not a certificate: {error}") from error
-    except InvalidValue as error:
+    # What was packed and is damaged may well have been one.
+    except (InvalidValue, zlib.error, EOFError) as error:
         return None, Check((f"{file}: {error}",))
     beside = file.parent / stored.file
     try:
