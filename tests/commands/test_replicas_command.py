@@ -31,7 +31,9 @@ def test_variants_are_trained_together_and_told_apart(
     out = file.parent / "run"
     vary = ("--vary", "algorithm.noise_multiplier=1,20")
     assert fedward("replicas", file, "-m", 3, *vary, "--out", out, "--json", monkeypatch=monkeypatch) == 0
-    result = json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr()
+    assert "variants share their noise: release the models of one at most" in printed.err
+    result = json.loads(printed.out)
     assert result["replicas"] == 3
     assert result["jobs_run"] < result["jobs_asked_for"]
     quiet, loud = (result["variants"][f"noise_multiplier={z}"]["accuracy"]["mean"] for z in (1, 20))
@@ -54,6 +56,7 @@ def test_the_table_names_variants_intervals_and_jobs(
     assert "user trainings run for" in printed
     assert "one replica of all: (ε = " in printed
     assert "all replicas together spend more" in printed
+    assert "share their noise" not in printed
 
 
 @pytest.mark.parametrize(

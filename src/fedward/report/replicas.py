@@ -32,6 +32,9 @@ def heading(console: Console, wanted: ReplicaRun, directory: Path) -> None:
         console.print(f"one replica of {name}: {setup.planned}", highlight=False, soft_wrap=True)
     if any(not setup.algorithm.unproven for setup in wanted.variants.values()):
         console.print("this holds for one of them alone: all replicas together spend more", highlight=False)
+        if several:
+            # The same cohorts and the same noise make comparisons sharp, and two releases unsafe.
+            console.print("variants share their noise: release the models of one at most", highlight=False)
 
 
 def progress(console: Console, wanted: ReplicaRun, steps: Iterable[ReplicaProgress]) -> None:
