@@ -129,3 +129,8 @@ def test_incomplete_json_is_refused() -> None:
             Guarantee.from_json(content)
     with pytest.raises(InvalidType):
         Guarantee.from_json([])
+
+
+def test_an_epsilon_beyond_all_reason_is_printed_in_a_few_figures() -> None:
+    assert str(replace(GUARANTEE, epsilon=4.29e25)).startswith("(ε = 4.29e+25, ")
+    assert str(replace(GUARANTEE, epsilon=999_999.5)).startswith("(ε = 999999.5000, ")

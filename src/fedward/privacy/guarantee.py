@@ -94,7 +94,7 @@ seeded noise: research only
         if self.reason:
             return f"no guarantee: {self.reason}"
         # Four zeros would read as perfect privacy.
-        epsilon = "ε < 0.0001" if 0 < self.epsilon < 0.00005 else f"ε = {self.epsilon:.4f}"
+        epsilon = "ε < 0.0001" if 0 < self.epsilon < 0.00005 else f"ε = {_in_figures(self.epsilon)}"
         parts = [
             f"({epsilon}, δ = {self.delta:g}) {self.unit} level",
             self.adjacency if self.proven else "add/remove assumed",
@@ -127,6 +127,11 @@ seeded noise: research only
         if private is not guarantee.private:
             raise InvalidValue(f"private must be {guarantee.private} for this guarantee, got {private!r}")
         return guarantee
+
+
+def _in_figures(epsilon: float) -> str:
+    """Four decimals, as the papers print it; of what protects nobody its size is enough."""
+    return f"{epsilon:.4f}" if epsilon < 1e6 else f"{epsilon:.3g}"
 
 
 def text(name: str, value: str) -> str:
