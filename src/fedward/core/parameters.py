@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.nn.modules.batchnorm import _NormBase
 
+from fedward.core.single_columns import avoid_overread
 from fedward.core.strided_points import avoid_overrun
 from fedward.core.validate import InvalidType, InvalidValue
 
@@ -103,6 +104,7 @@ class FlatModule:
 
     def __init__(self, module: nn.Module) -> None:
         avoid_overrun(module)
+        avoid_overread(module)
         self.module = module
         self.spec = ParameterSpec.of(module)
         self.parameters = self.spec.flatten(module)
