@@ -77,6 +77,8 @@ def prepare_certification(
       block: how many replicas go through their rounds together.
     """
     numbers = _numbers(content, attackers)
+    if numbers:
+        _require_one_cost(claims)
     names = list(variants(content, axes))
     attacked = attacked_variants(content, axes, numbers, source, data) if numbers else None
     contents = variants(content, axes) if attacked is None else attacked.contents
@@ -192,6 +194,21 @@ def _numbers(content: Mapping[str, Any], attackers: Sequence[int] | None) -> tup
         told = ",".join(map(str, attackers))
         raise InvalidValue(f"attackers must be whole numbers, separated by commas, got {told!r}")
     return tuple(sorted({0, *attackers}))
+
+
+def _require_one_cost(claims: Claims) -> None:
+    """The cost of an attack is one number, and bounded in one way; another that was asked for is refused."""
+    ways = (
+        ("method", claims.method, (None, "betting")),
+        ("score", claims.score, ("confidence",)),
+        ("simultaneous", claims.simultaneous, (False,)),
+    )
+    for name, got, allowed in ways:
+        if got not in allowed:
+            raise InvalidValue(
+                f"--{name} is about predictions: the cost of an attack (--attackers) is one mean, bounded by "
+                f"betting, got {got}"
+            )
 
 
 def _scores(certification: Certification, path: Path, variant: str) -> Scores:

@@ -29,7 +29,8 @@ try:
 except ImportError as error:  # pip found no compiler, or the build was switched off
     if not TYPE_CHECKING:
         _engine = None
-    _MISSING = f"it was not compiled here ({error})"
+    # Of a file that is not there Python says that imports may go round in a circle: they do not.
+    _MISSING = "it was not compiled here" + ("" if "circular" in str(error) else f" ({error})")
 else:
     _MISSING = ""
 
