@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from fedward.experiment import interrupts
 from fedward.experiment.files import write_atomically
 from fedward.experiment.interrupts import Stopped, held, stop_on_signals
 
@@ -26,6 +29,46 @@ def test_a_signal_ends_what_is_done(number: signal.Signals) -> None:
     with pytest.raises(Stopped, match=f"stopped by {number.name}"), stop_on_signals():
         os.kill(os.getpid(), number)
     assert signal.getsignal(number) is before
+
+
+def test_a_second_signal_soon_after_is_the_same_wish(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interrupts, "_now", lambda: 5.0)
+    steps = []
+
+    def work() -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGINT)
+            steps.append("put in order")
+
+    for _ in range(2):  # the second time it is a first signal again
+        with pytest.raises(Stopped, match="SIGTERM"), stop_on_signals():
+            work()
+    assert steps == ["put in order"] * 2
+
+
+SLOW_TO_END = """
+import os, signal, sys, time
+from fedward.experiment import interrupts
+clock = [0.0]
+interrupts._now = lambda: clock[0]
+with interrupts.stop_on_signals():
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        clock[0] = float(sys.argv[1])
+        os.kill(os.getpid(), signal.SIGTERM)
+        print("put in order")
+"""
+
+
+@pytest.mark.parametrize(("seconds", "killed"), [(0.5, False), (1.5, True)])
+def test_who_asks_again_later_ends_the_process_at_once(seconds: float, killed: bool) -> None:
+    command = [sys.executable, "-c", SLOW_TO_END, str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode == -signal.SIGTERM, done.stdout) == (killed, "" if killed else "put in order\n")
 
 
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
