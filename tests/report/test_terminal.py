@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from fedward.experiment.computed_by import versions
 from fedward.experiment.config import from_content
 from fedward.experiment.runner import Progress, Setup, prepare
 from fedward.report import terminal
@@ -115,3 +117,26 @@ def test_rounds_that_kept_the_model_are_counted_and_the_first_is_explained() -> 
     both = result(setup, {"kept_rounds": kept}, [RECORD])
     assert f"2 rounds kept the model as it was; the first, {reason}" in both
     assert "kept the model" not in result(setup, {"kept_rounds": []}, [RECORD])
+
+
+@pytest.mark.parametrize(
+    ("stored", "finished", "said"),
+    [
+        (None, False, False),
+        ({"engine": "native engine, avx2", "versions": versions()}, False, False),
+        ({"engine": "native engine, avx512", "versions": versions()}, False, True),
+        ({"engine": "native engine, avx512", "versions": versions()}, True, False),
+    ],
+)
+def test_a_run_that_was_computed_by_something_else_so_far_is_told(
+    tmp_path: Path, stored: dict[str, Any] | None, finished: bool, said: bool
+) -> None:
+    if stored is not None:
+        (tmp_path / "run.json").write_text(json.dumps({"experiment": {}} | stored))
+    if finished:
+        (tmp_path / "result.json").write_text("{}")
+    first, *note = shown(terminal.engine, "native engine, avx2", tmp_path).splitlines()
+    assert first == "native engine, avx2"
+    assert bool(note) == said
+    if said:
+        assert "computed by native engine, avx512, now native engine, avx2. It is the same" in note[0]

@@ -31,7 +31,7 @@ from fedward.experiment.run_record import ReplicasRecord, load
 from fedward.experiment.store import open_run
 from fedward.experiment.vary import Axis
 from fedward.privacy.group import THREATS, Threat
-from fedward.report import attack_cost, certified_accuracy, certified_picture
+from fedward.report import attack_cost, certified_accuracy, certified_picture, terminal
 from fedward.report import replicas as report
 
 Vary = Mapping[str, Sequence[Any]] | Sequence[str]
@@ -173,7 +173,8 @@ def certify_source(
     )
     first = certification.wanted.first
     report.heading(console, certification.wanted, path)
-    console.print(engine_in_words(first.model, first.federation, device, engine_chosen), highlight=False)
+    words = engine_in_words(first.model, first.federation, device, engine_chosen)
+    terminal.engine(console, words, path)
     with open_run(path) as run:
         certification = begin(certification, run, device=device, engine=engine_chosen)
         steps = train_replicas(certification, run, workers=workers, device=device, engine=engine_chosen)

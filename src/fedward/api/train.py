@@ -113,7 +113,7 @@ def train_file(
     setup = prepare(config.from_content(source.content, source.name), None if data is None else Path(data))
     terminal.heading(console, setup, path)
     words = engine_in_words(setup.model, setup.federation, device, engine_chosen)
-    console.print(words, highlight=False, soft_wrap=True)
+    terminal.engine(console, words, path)
     with open_run(path) as directory:
         steps = run(setup, directory, workers=workers, device=device, engine=engine_chosen)
         follow_run(console, setup, steps)

@@ -155,7 +155,8 @@ def property_command(
 def _heading(setup: Setup, path: Path, device: str, engine: str | None, as_json: bool) -> Console:
     console = plain_console(stderr=as_json)
     terminal.heading(console, setup, path)
-    console.print(engine_in_words(setup.model, setup.federation, device, chosen(engine)), highlight=False)
+    words = engine_in_words(setup.model, setup.federation, device, chosen(engine))
+    terminal.engine(console, words, path)
     return console
 
 

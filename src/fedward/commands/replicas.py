@@ -20,6 +20,7 @@ from fedward.experiment.replica_store import ReplicaDirectory
 from fedward.experiment.store import open_run
 from fedward.experiment.vary import Axis, variants
 from fedward.report import replicas as report
+from fedward.report import terminal
 from fedward.report.console import plain_console
 
 Count = Annotated[int, typer.Option("--replicas", "-m", help="How many trainings of each variant: M.")]
@@ -70,7 +71,7 @@ def replicas_command(
     report.heading(console, wanted, path)
     first = wanted.first
     words = engine_in_words(first.model, first.federation, device, engine_chosen)
-    console.print(words, highlight=False, soft_wrap=True)
+    terminal.engine(console, words, path)
     with open_run(path) as run:
         directory = ReplicaDirectory(run, save_space=save_space)
         report.progress(

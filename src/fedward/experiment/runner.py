@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import copy
-import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
-import numpy as np
-import torch
 from dp_accounting import NoOpDpEvent
 from torch import Tensor
 
@@ -20,6 +16,7 @@ from fedward.core.parameters import ParameterSpec
 from fedward.core.train import train
 from fedward.core.types import ServerState
 from fedward.experiment.backend import AnyBackend, check_workers, engine_in_words, open_backend
+from fedward.experiment.computed_by import versions
 from fedward.experiment.digest import data_digest, tensor_digest
 from fedward.experiment.server_looks import looks_alone
 from fedward.experiment.setup import Setup, prepare
@@ -30,7 +27,6 @@ from fedward.presets.local_privacy import papers_claim
 from fedward.privacy import Ledger
 from fedward.privacy.shares import shares
 from fedward.privacy.user_ledgers import UserLedgers
-from fedward.version import __version__
 
 __all__ = ["Progress", "Setup", "manifest", "prepare", "run"]
 
@@ -209,11 +205,5 @@ def manifest(setup: Setup) -> dict[str, Any]:
         "caveat": setup.caveat,
         "delta": setup.delta,
         "accountant": setup.accountant,
-        "versions": {
-            "fedward": __version__,
-            "torch": torch.__version__,
-            "numpy": np.__version__,
-            "dp_accounting": version("dp-accounting"),
-            "python": platform.python_version(),
-        },
+        "versions": versions(),
     }

@@ -27,6 +27,7 @@ from torch import nn
 from fedward.core.types import RoundLog, ServerState
 from fedward.core.validate import InvalidValue
 from fedward.experiment import checkpoint, lines
+from fedward.experiment.computed_by import changes, with_change
 from fedward.experiment.environment import environment
 from fedward.experiment.files import remove_leftovers, write_atomically, writing
 from fedward.experiment.place import kind_of
@@ -63,7 +64,15 @@ class RunDirectory:
             content = manifest | {"environment": environment()}
             self._write("run.json", json.dumps(content, indent=2) + "\n")
             return
-        check_same_run(self.path, self.manifest(), manifest)
+        stored = self.manifest()
+        check_same_run(self.path, stored, manifest)
+        now = manifest.get("engine", ""), manifest["versions"]
+        if changes(stored, *now) and not self.is_over(stored):
+            self._write("run.json", json.dumps(with_change(stored, *now), indent=2) + "\n")
+
+    def is_over(self, manifest: dict[str, Any]) -> bool:
+        """Whether nothing more will be computed; replicas can always be added to."""
+        return "variants" not in (manifest.get("experiment") or {}) and (self.path / "result.json").exists()
 
     def manifest(self) -> dict[str, Any]:
         """What is run, as ``begin`` wrote it."""

@@ -11,7 +11,9 @@ from rich.table import Table
 
 from fedward.attacks.attack import KNOWLEDGE
 from fedward.core.parameters import ParameterSpec
+from fedward.experiment.computed_by import changes, versions
 from fedward.experiment.runner import Setup
+from fedward.experiment.store import RunDirectory
 from fedward.privacy import Ledger
 
 _ROWS = 12
@@ -32,6 +34,23 @@ def heading(console: Console, setup: Setup, directory: Path) -> None:
         highlight=False,
         soft_wrap=True,
     )
+
+
+def engine(console: Console, words: str, directory: Path) -> None:
+    """What computes, and whether a run that goes on was computed by something else so far."""
+    console.print(words, highlight=False, soft_wrap=True)
+    if not (directory / "run.json").exists():
+        return
+    run = RunDirectory(directory)
+    stored = run.manifest()
+    if (found := changes(stored, words, versions())) and not run.is_over(stored):
+        console.print(
+            f"note: so far this was computed by {'; '.join(found)}. It is the same training with the same "
+            "ledger, but will not end with the bits that it would have ended with there",
+            style="yellow",
+            highlight=False,
+            soft_wrap=True,
+        )
 
 
 def _weights_in_words(setup: Setup) -> str:

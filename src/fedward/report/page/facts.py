@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fedward.attacks.attack import KNOWLEDGE
+from fedward.experiment.computed_by import went_on
 from fedward.report.page.numbers import figure, many
 
 Fact = tuple[str, str]
@@ -97,6 +98,8 @@ def _facts(experiment: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterat
     yield "Versions", ", ".join(f"{name} {version}" for name, version in versions.items()) or "not known"
     if manifest.get("engine"):
         yield "Engine", str(manifest["engine"])
+    for each in went_on(manifest):
+        yield "Went on with", each
     known = manifest.get("environment")
     if isinstance(known, Mapping) and "begun" in known:
         yield "Begun", f"{known['begun']}, {known.get('system', '')}, {known.get('cores', '?')} cores"
