@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+import fedward
 from experiment.killing import run_to_end
 from fedward.core.parameters import ParameterSpec
 from fedward.experiment import weights_file
@@ -115,6 +116,15 @@ def test_whoever_reads_a_run_learns_it(tmp_path: Path) -> None:
     unfinished = load(tmp_path / "run")
     assert isinstance(unfinished, RunRecord)
     assert unfinished.guarantee() == run.guarantee()
+
+
+def test_whoever_reads_what_is_certified_learns_it(tmp_path: Path) -> None:
+    content = changed(CONTENT, model__weights=str(weights(tmp_path / "w.pt", name="mnist")))
+    fedward.certify(content, replicas=3, out=tmp_path / "run", quiet=True)
+    (found,) = json.loads((tmp_path / "run" / "certified.json").read_text()).values()
+    for key in ("guarantee", "papers_guarantee", "releasing_all"):
+        assert OTHER in found[key]["caveat"]
+    assert OTHER in found["statement"]
 
 
 def test_other_files_of_one_kind_are_other_data() -> None:

@@ -21,6 +21,7 @@ from fedward.core.parameters import ParameterSpec
 from fedward.core.validate import InvalidValue, one_of
 from fedward.experiment.digest import data_digest, tensor_digest
 from fedward.experiment.setup import Setup
+from fedward.experiment.weights_origin import with_caveat
 from fedward.privacy.group import Threat
 from fedward.privacy.guarantee import Guarantee
 from fedward.privacy.ledger import Ledger
@@ -140,6 +141,7 @@ class Certified:
       curves: certified accuracy in every mode, with confidence and without.
       guarantee: of one training.
       papers_guarantee: of one training by the papers' accountant; None where that has no answer.
+      releasing_all: of all trainings together.
     """
 
     certificate: Certificate
@@ -147,6 +149,7 @@ class Certified:
     curves: tuple[Curve, ...]
     guarantee: Guarantee
     papers_guarantee: Guarantee | None
+    releasing_all: Guarantee
 
     @property
     def epsilon(self) -> float:
@@ -160,8 +163,13 @@ class Certified:
         return next((c for c in self.curves if c.mode == mode and c.sure == sure), None)
 
 
-def certified(setting: Setting, replicas: Scores) -> Certified:
-    """The certificate of a setting, and certified accuracy in every mode, with confidence and without."""
+def certified(setting: Setting, replicas: Scores, caveat: str = "") -> Certified:
+    """The certificate of a setting, and certified accuracy in every mode, with confidence and without.
+
+    Args:
+      caveat: what every ε must be read with, such as where initial weights come from. The certificate itself
+        is about one initial model, wherever that comes from.
+    """
     if replicas.labels is None:
         raise InvalidValue("certified accuracy needs labels, and these replicas have none")
     certificate = certify(setting, replicas)
@@ -184,8 +192,9 @@ def certified(setting: Setting, replicas: Scores) -> Certified:
         certificate=certificate,
         replicas=replicas,
         curves=tuple(curves),
-        guarantee=setting.ledger.guarantee(setting.delta, setting.accountant),
-        papers_guarantee=papers,
+        guarantee=with_caveat(setting.ledger.guarantee(setting.delta, setting.accountant), caveat),
+        papers_guarantee=None if papers is None else with_caveat(papers, caveat),
+        releasing_all=with_caveat(certificate.releasing_all, caveat),
     )
 
 

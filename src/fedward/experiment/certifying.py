@@ -160,7 +160,8 @@ def certified_predictions(certification: Certification, path: Path) -> dict[str,
     """Certifies the predictions of each variant, and stores certificates with the scores behind them."""
     found = {}
     for name, setting in certification.settings.items():
-        found[name] = certified(setting, _scores(certification, path, name))
+        caveat = certification.wanted.variants[name].caveat
+        found[name] = certified(setting, _scores(certification, path, name), caveat)
         _write(path, found[name], name if len(certification.settings) > 1 else None)
     return found
 

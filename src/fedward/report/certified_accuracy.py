@@ -118,7 +118,7 @@ def record(certified: Certified) -> dict[str, Any]:
         "guarantee": certified.guarantee.to_json(),
         "statement": str(certified.guarantee),
         "papers_guarantee": None if papers is None else papers.to_json(),
-        "releasing_all": certified.certificate.releasing_all.to_json(),
+        "releasing_all": certified.releasing_all.to_json(),
         "replicas": len(certified.replicas),
         "error": certified.certificate.setting.confidence.error,
         "curves": [
