@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -130,3 +131,11 @@ def test_what_variants_have_in_common_is_said_once_below(sure: Certified, unsure
 def test_variants_with_other_deltas_keep_their_own(sure: Certified) -> None:
     shown = picture({"a": sure, "b": found(delta=0.001)})
     assert legends(shown)[1][1].endswith("at δ = 0.001 (rdp, one training)")
+
+
+def test_lines_have_dots_only_where_there_are_few_of_them(sure: Certified, unsure: Certified) -> None:
+    assert max(len(curve.accuracy) for curve in sure.curves) < 30
+    long = replace(sure, curves=tuple(replace(each, accuracy=each.accuracy * 30) for each in sure.curves))
+    pictures = ({"all": sure}, {"all": long}, {"a": sure, "b": unsure})
+    shown = [{line.get_marker() for a in picture(each).figure.axes for line in a.lines} for each in pictures]
+    assert shown == [{"."}, {"None"}, {"None"}]

@@ -32,6 +32,7 @@ def picture(found: Mapping[str, Certified]) -> Picture:
                 mode,
                 said if together else f"{said} {_about(certified, mode)}",
                 f"C{number}",
+                dots=len(found) == 1 and all(len(c.accuracy) < 30 for c in certified.curves),
             )
         panel.set_title(title(mode, unit), fontsize=10)
         panel.set_xlabel("k")
@@ -69,7 +70,7 @@ def _about(certified: Certified, mode: Mode) -> str:
     return f"at δ = {guarantee.delta:.3g} ({guarantee.accountant}, one training)"
 
 
-def _lines(panel: Any, certified: Certified, mode: Mode, label: str, colour: str) -> None:
+def _lines(panel: Any, certified: Certified, mode: Mode, label: str, colour: str, *, dots: bool) -> None:
     for sure in (True, False):
         curve = certified.curve(mode, sure=sure)
         if curve is None:
@@ -84,6 +85,6 @@ def _lines(panel: Any, certified: Certified, mode: Mode, label: str, colour: str
             linewidth=1.5 if sure else 1.0,
             # k is whole: nothing is said about what lies between.
             drawstyle="steps-post",
-            marker="." if len(accuracy) < 30 else None,
+            marker="." if dots else None,
             label=label if sure else None,
         )
