@@ -139,3 +139,13 @@ def test_lines_have_dots_only_where_there_are_few_of_them(sure: Certified, unsur
     pictures = ({"all": sure}, {"all": long}, {"a": sure, "b": unsure})
     shown = [{line.get_marker() for a in picture(each).figure.axes for line in a.lines} for each in pictures]
     assert shown == [{"."}, {"None"}, {"None"}]
+
+
+@pytest.mark.parametrize(("variants", "outside"), [(2, False), (5, True)])
+def test_the_legend_of_many_variants_hides_no_curve(sure: Certified, variants: int, outside: bool) -> None:
+    shown = picture({str(number): sure for number in range(variants)}).figure
+    shown.draw_without_rendering()
+    for axis in shown.axes:
+        legend = axis.get_legend()
+        assert legend is not None
+        assert (legend.get_window_extent().y1 <= axis.get_window_extent().y0) == outside

@@ -20,7 +20,9 @@ def picture(found: Mapping[str, Certified]) -> Picture:
     unit = next(iter(found.values())).certificate.setting.ledger.unit
     about = {mode: {_about(found, mode) for found in found.values()} for mode in modes}
     together = len(found) > 1 and all(len(each) == 1 for each in about.values())
-    canvas = Figure(figsize=(3.4 * len(modes) + 0.6, 3.6), layout="constrained")
+    crowded = len(found) > 3
+    high = 3.6 + (0.13 * (len(found) // 2 + 1) if crowded else 0.0)
+    canvas = Figure(figsize=(3.4 * len(modes) + 0.6, high), layout="constrained")
     axes = canvas.subplots(1, len(modes), sharey=True, squeeze=False)[0]
     for panel, mode in zip(axes, modes, strict=True):
         for number, (name, certified) in enumerate(found.items()):
@@ -40,7 +42,19 @@ def picture(found: Mapping[str, Certified]) -> Picture:
         panel.set_xlim(left=0)
         panel.xaxis.get_major_locator().set_params(integer=True)
         panel.grid(alpha=0.3)
-        panel.legend(fontsize=6)
+        if crowded:  # within the panel it would hide where the curves fall
+            panel.legend(
+                fontsize=6,
+                loc="upper center",
+                bbox_to_anchor=(0.5, -0.14),
+                ncols=2,
+                handlelength=1.2,
+                handletextpad=0.4,
+                columnspacing=0.8,
+                frameon=False,
+            )
+        else:
+            panel.legend(fontsize=6)
     axes[0].set_ylabel("certified accuracy")
     canvas.supxlabel(_foot(found, modes, together), fontsize=7)
     return Picture(figure=canvas)
