@@ -1,4 +1,4 @@
-"""Figure 14: the same ε on paper, whatever is clipped; and what is true of each."""
+"""Figures 14 and 15: the same ε on paper, whatever is clipped; and what is true of each."""
 
 from __future__ import annotations
 
@@ -20,35 +20,50 @@ from fedward.experiment.store import RunDirectory
 from fedward.privacy.accountants import epsilon_of
 from fedward.report.certified_accuracy import record
 
-# What the paper calls the same noise: per layer its σS is ours at σ/√L with L = 4 layers.
-AS_IN_THE_PAPER = {
-    "flat": "clip=flat, noise_multiplier=2.3",
-    "per layer": "clip=per-layer, noise_multiplier=1.15",
-    "flat median": "clip=median, noise_multiplier=2.3",
-    "per-layer median": "clip=per-layer-median, noise_multiplier=1.15",
+CLIPS = {
+    "flat": "flat",
+    "per layer": "per-layer",
+    "flat median": "median",
+    "per-layer median": "per-layer-median",
 }
 ERROR = 0.01
 
 
-def compare(run: Path, folder: Path, data: str | None) -> dict[str, Any]:
-    """Curves by theorem 2 with the ε that the paper has for all four; certificates where there is a proof."""
+def compare(run: Path, kept: Path, noise: float, per_layer: float, data: str | None) -> dict[str, Any]:
+    """Curves by theorem 2 with the ε that the paper has for all four; certificates where there is a proof.
+
+    Args:
+      kept: where the curves and the picture go, without the ends of their names.
+      noise: the paper's σ.
+      per_layer: what it calls the same noise per layer: its σS on each of L layers is σ/√L of what a
+        clipped update can be.
+    """
+    papers = {
+        name: f"clip={clip}, noise_multiplier={per_layer if clip.startswith('per') else noise:g}"
+        for name, clip in CLIPS.items()
+    }
     contents = RunDirectory(run).manifest()["experiment"]["variants"]
     where = None if data is None else Path(data)
-    flat = prepare(config.from_content(contents[AS_IN_THE_PAPER["flat"]], "run.json"), where)
+    flat = prepare(config.from_content(contents[papers["flat"]], "run.json"), where)
     ledger = flat.algorithm.planned_ledger(flat.federation.num_users, flat.experiment.rounds)
     stated = epsilon_of(ledger.spending, flat.delta, "moments", ledger.adjacency)
     canvas = Figure(figsize=(9, 3.8), layout="constrained")
     left, right = canvas.subplots(1, 2, sharey=True)
     found: dict[str, Any] = {}
-    for name, variant in AS_IN_THE_PAPER.items():
+    ks = {
+        (name, sure): papers_k(run, variant, stated, flat.delta, sure=sure)
+        for name, variant in papers.items()
+        for sure in (True, False)
+    }
+    grid = np.linspace(0, 1.05 * max(k.max() for k in ks.values()), 200)
+    for name in papers:
         colour, curves = f"C{len(found)}", []
         for sure, style in ((True, "-"), (False, ":")):
-            k = papers_k(run, variant, stated, flat.delta, sure=sure)
-            grid = np.linspace(0, 2.2, 200)
+            k = ks[name, sure]
             left.plot(grid, [(k > x).mean() for x in grid], style, color=colour, label=name if sure else None)
             curves.append(papers_curve(k, sure=sure))
         found[name] = {"epsilon": None, "papers_epsilon": stated, "curves": curves}
-    for name in (*AS_IN_THE_PAPER.values(), "clip=per-layer, noise_multiplier=2.3"):
+    for name in (*papers.values(), f"clip=per-layer, noise_multiplier={noise:g}"):
         setup = prepare(config.from_content(contents[name], "run.json"), federation=flat.federation)
         scores = load_replicas(run, name)
         try:
@@ -60,7 +75,12 @@ def compare(run: Path, folder: Path, data: str | None) -> dict[str, Any]:
         found[f"certified, {name}"] = short
         curve = each.curve("inject", sure=True)
         assert curve is not None
-        right.plot([*curve.accuracy, 0.0], label=f"{name}, ε = {each.epsilon:.2f}")
+        right.step(
+            range(len(curve.accuracy) + 1),
+            [*curve.accuracy, 0.0],
+            where="post",
+            label=f"{name}, ε = {each.epsilon:.2f}",
+        )
     for panel, title in ((left, f"theorem 2, ε = {stated:.4f} for all"), (right, "k attackers join, tight")):
         panel.set_title(title, fontsize=10)
         panel.set_xlabel("k")
@@ -69,8 +89,8 @@ def compare(run: Path, folder: Path, data: str | None) -> dict[str, Any]:
     right.xaxis.get_major_locator().set_params(integer=True)
     left.set_xlabel("K, a real number; dotted: without confidence")
     left.set_ylabel(f"certified accuracy at confidence {1 - ERROR:g}")
-    canvas.savefig(folder / "clipping.png", dpi=150)
-    (folder / "clipping.json").write_text(json.dumps(found, indent=1) + "\n")
+    canvas.savefig(kept.with_suffix(".png"), dpi=150)
+    kept.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n")
     return {name: each for name, each in found.items() if "curves" in each}
 
 

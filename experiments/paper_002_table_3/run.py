@@ -11,9 +11,7 @@ seeds are kept in results.jsonl beside this file, so it can be killed and starte
 
 from __future__ import annotations
 
-import argparse
 import functools
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +27,8 @@ from fedward.core.lockstep import Lockstep, Training
 from fedward.experiment.initial_weights import load_weights
 
 sys.path.append(str(Path(__file__).parents[1]))  # for support.py, beside the folders of the experiments
+from cifar_start import pretrained
+
 from support import Record, carry_out, finished, half_width, parser
 
 HERE = Path(__file__).parent
@@ -96,16 +96,6 @@ def airplanes_and_birds(data: str | None) -> fedward.Federation:
     return fedward.datasets.cifar10.load(data_dir=data, users=USERS, classes=(0, 2), standardise=True, seed=0)
 
 
-def pretrained(options: argparse.Namespace) -> Path:
-    """The weights of the public training, which is done first where the file is missing."""
-    path = Path(options.weights) / "cifar100.pt"
-    if not path.exists():
-        words = [sys.executable, "-m", "fedward", "pretrain", str(HERE / "cifar100.toml"), "--out", str(path)]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(words + (["--data", options.data] if options.data else []), check=True)
-    return path
-
-
 def epsilon(noise: float) -> str:
     """As the paper accounts for it, and with a proof for cohorts of fixed size."""
     if noise == 0:
@@ -156,14 +146,16 @@ def main() -> None:
     made = parser(__doc__)
     made.add_argument("--seeds", type=int, default=4)
     made.add_argument("--replicas", type=int, default=10, help="trainings of each seed and noise level")
-    made.add_argument("--weights", default="weights", help="where the public training is kept")
+    made.add_argument(
+        "--weights", type=Path, default=Path("weights"), help="where the public training is kept"
+    )
     made.add_argument("--small", action="store_true", help="two seeds of five replicas")
     made.add_argument("--show", action="store_true", help="only draw what is finished")
     options = made.parse_args()
     if not options.show:
         seeds, replicas = (2, 5) if options.small else (options.seeds, options.replicas)
         done = {record["seed"] for record in finished(RESULTS)}
-        weights = pretrained(options)
+        weights = pretrained(options.weights, options.data)
         left = [Task(seed, replicas, weights, options.data) for seed in range(seeds) if seed not in done]
         carry_out(train, left, RESULTS)
     show()

@@ -81,13 +81,6 @@ def not_tried() -> list[Item]:
     no = "not tried"
     return [
         Item(
-            name="002, figure 1(b)",
-            about="certified accuracy, CIFAR-10, users",
-            verdict=no,
-            size="one CPU hour for M = 1,000 (one round: all replicas share 200 trainings); to start as the "
-            "paper does, the rest of CIFAR-100, of which we have 6,000 of 50,000 pictures",
-        ),
-        Item(
             name="002, table 5, figures 1(d) and 7(d)",
             about="InsDP-FedAvg on CIFAR-10",
             verdict=no,
@@ -104,12 +97,6 @@ def not_tried() -> list[Item]:
             about="ten classes",
             verdict=no,
             size="the paper does not print rounds, noise or ε of these",
-        ),
-        Item(
-            name="002, figure 15",
-            about="four ways to clip, CIFAR-10",
-            verdict=no,
-            size="M = 1,000: about 4 CPU hours",
         ),
         Item(
             name="002, table 1, figure 6; 004, figure 1",
