@@ -10,6 +10,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from fedward.experiment.arrays_file import read_array
+from fedward.experiment.replica_store import finished_blocks
 from support import parser
 
 Record = dict[str, Any]
@@ -49,6 +53,19 @@ def certified(run: Path) -> Record:
     """What ``fedward certify`` found, by variant."""
     found: Record = json.loads((run / "certified.json").read_text())
     return found
+
+
+def accuracies(run: Path) -> dict[str, Any]:
+    """The test accuracy of every finished replica, by variant; of a run under way, of its finished blocks."""
+    if not (run / "run.json").exists():
+        return {}
+    variants = json.loads((run / "run.json").read_text())["experiment"]["variants"]
+    blocks = [run / name for _, _, name in finished_blocks(run)]
+    return {
+        variant: np.concatenate([read_array(block, f"{variant}/accuracy") for block in blocks])
+        for variant in variants
+        if blocks
+    }
 
 
 def keep(run: Path, names: dict[str, str], folder: Path) -> None:

@@ -10,11 +10,12 @@ made first where it is missing.
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))  # for what the experiments share, beside their folders
-from certification import Record, certified, fedward, keep, options, varied
+from certification import Record, accuracies, certified, fedward, keep, options, varied
 from cifar_start import pretrained
 from clipping_variants import CLIPS, compare
 from rich.console import Console
@@ -73,4 +74,7 @@ if __name__ == "__main__":
         )
         keep(run, {"certified.json": f"{figure}.json", "certified_accuracy.png": f"{figure}.png"}, HERE)
         found = certified(run)
+        if figure == "cifar_examples":  # table 5; those of the others are in the folders of tables 2 to 4
+            kept = {name.rpartition("=")[2]: each.tolist() for name, each in accuracies(run).items()}
+            (HERE / "table_5.json").write_text(json.dumps(kept) + "\n")
     Console(width=120).print(largest(found))

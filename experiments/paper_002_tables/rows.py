@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from certification import Record
+from certification import Record, accuracies
 
 import fedward
 from fedward.core.parameters import ParameterSpec
 from fedward.experiment import config
-from fedward.experiment.arrays_file import read_array
-from fedward.experiment.replica_store import finished_blocks
 from support import half_width
 
 HERE = Path(__file__).parent
@@ -116,19 +112,6 @@ def rows(table: PaperTable, runs: Path, levels: tuple[float, ...]) -> list[Recor
                 row = {"noise_multiplier": noise, "papers_epsilon": printed}
                 found.append(row | epsilons(table, noise) | summary(values, paper))
     return found
-
-
-def accuracies(run: Path) -> dict[str, Any]:
-    """The test accuracy of every finished replica, by variant; of a run under way, of its finished blocks."""
-    if not (run / "run.json").exists():
-        return {}
-    variants = json.loads((run / "run.json").read_text())["experiment"]["variants"]
-    blocks = [run / name for _, _, name in finished_blocks(run)]
-    return {
-        variant: np.concatenate([read_array(block, f"{variant}/accuracy") for block in blocks])
-        for variant in variants
-        if blocks
-    }
 
 
 def summary(values: Any, paper: float) -> Record:

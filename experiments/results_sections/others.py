@@ -81,12 +81,6 @@ def not_tried() -> list[Item]:
     no = "not tried"
     return [
         Item(
-            name="002, table 5, figures 1(d) and 7(d)",
-            about="InsDP-FedAvg on CIFAR-10",
-            verdict=no,
-            size="9 noise levels x 1,000 replicas x 50,000 gradients of single pictures: about 125 CPU hours",
-        ),
-        Item(
             name="002, figures 2, 3, 5 on CIFAR-10, figure 4",
             about="attack cost, CIFAR-10",
             verdict=no,
