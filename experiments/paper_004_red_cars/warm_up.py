@@ -17,7 +17,7 @@ import numpy as np
 from trainings import HERE, Training, model_of, options_of, red_cars, train
 
 import fedward
-from support import carry_out, finished, half_width
+from support import carry_out, finished, interval
 
 RESULTS = HERE / "warm_up.jsonl"
 LOCAL = fedward.SGD(learning_rate=0.02, batch_size=20, epochs=1, momentum=0.9, learning_rate_decay=0.97)
@@ -54,8 +54,7 @@ def show(rounds: int) -> None:
     figure.savefig(HERE / "warm_up.png", dpi=120)
     for number in (0, 1, 5, 10, 20, 30, 40):
         if number < curves.shape[1]:
-            half = half_width(curves[:, number]) if len(curves) > 1 else float("nan")
-            print(f"round {number}: {curves[:, number].mean():.1f} ± {half:.1f} %")
+            print(f"round {number}: {interval(curves[:, number] / 100)} %")
 
 
 def main() -> None:
