@@ -44,6 +44,8 @@ def show(rounds: int) -> None:
 
     # A model that was lost is trained again: one record for each seed.
     records = {r["seed"]: r for r in finished(RESULTS) if r["rounds"] == rounds}.values()
+    if not records:
+        raise SystemExit(f"no training of {rounds} rounds is finished")
     curves = 100 * np.array([[r["start"]["accuracy"], *r["accuracy"]] for r in records])
     at = np.arange(curves.shape[1])
     figure, axis = plt.subplots(figsize=(6, 3.8), layout="constrained")
