@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import copy
 import math
-import pickle
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import nn
 
+from core.stand_ins import COPIES, assert_a_copy_is_its_own, assert_same_function
 from fedward.core.parameters import FlatModule
 from fedward.core.single_columns import avoid_overread
 
@@ -45,16 +45,7 @@ def test_reading_just_the_columns_is_the_same_function(
         layer(x)
     except RuntimeError:
         assume(False)  # the kernel is larger than the picture
-    found = []
-    for each in (layer, copy.deepcopy(layer)):
-        if each is not layer:
-            avoid_overread(each)
-        inputs = x.clone().requires_grad_()
-        scores = each(inputs)
-        scores.square().sum().backward()
-        found.append([scores.detach(), inputs.grad, *(p.grad for p in each.parameters())])
-    for before, after in zip(*found, strict=True):
-        torch.testing.assert_close(after, before, rtol=1e-12, atol=1e-12)
+    assert_same_function(layer, x, avoid_overread)
 
 
 def test_a_kernel_that_does_not_fit_is_refused_as_before() -> None:
@@ -92,15 +83,8 @@ def test_only_one_channel_with_a_stride_across_alone_is_touched() -> None:
     assert not any("_conv_forward" in vars(layer) for layer in layers)
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda layer: pickle.loads(pickle.dumps(layer))])
+@pytest.mark.parametrize("copied", COPIES)
 def test_a_copy_has_parameters_of_its_own(copied: Any) -> None:
     layer = convolution(kernel_size=2, stride=(1, 3))
     avoid_overread(layer)
-    x = torch.randn(1, 1, 5, 4)
-    before = layer(x)
-    other = copied(layer)
-    with torch.no_grad():
-        other.weight.zero_()
-        other.bias.zero_()
-    assert float(other(x).detach().abs().sum()) == 0
-    assert torch.equal(layer(x), before)
+    assert_a_copy_is_its_own(layer, torch.randn(1, 1, 5, 4), copied)

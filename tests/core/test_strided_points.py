@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import Any
 
 import pytest
@@ -10,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from core.stand_ins import COPIES, assert_a_copy_is_its_own, assert_same_function
 from fedward.core.parameters import FlatModule
 from fedward.core.strided_points import avoid_overrun
 
@@ -31,16 +30,7 @@ def test_picking_pixels_first_is_the_same_function(
 ) -> None:
     layer = convolution(stride=stride, padding=padding, groups=groups, bias=bias)
     x = torch.randn(3, 4, *size, dtype=torch.float64)
-    found = []
-    for each in (layer, copy.deepcopy(layer)):
-        if each is not layer:
-            avoid_overrun(each)
-        inputs = x.clone().requires_grad_()
-        scores = each(inputs)
-        scores.square().sum().backward()
-        found.append([scores.detach(), inputs.grad, *(p.grad for p in each.parameters())])
-    for before, after in zip(*found, strict=True):
-        torch.testing.assert_close(after, before, rtol=1e-12, atol=1e-12)
+    assert_same_function(layer, x, avoid_overrun)
 
 
 def test_only_points_with_a_stride_are_touched() -> None:
@@ -51,18 +41,11 @@ def test_only_points_with_a_stride_are_touched() -> None:
     assert not any("_conv_forward" in vars(layer) for layer in layers)
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda layer: pickle.loads(pickle.dumps(layer))])
+@pytest.mark.parametrize("copied", COPIES)
 def test_a_copy_has_parameters_of_its_own(copied: Any) -> None:
     layer = convolution(stride=2)
     avoid_overrun(layer)
-    x = torch.randn(1, 4, 5, 5, dtype=torch.float64)
-    before = layer(x)
-    other = copied(layer)
-    with torch.no_grad():
-        other.weight.zero_()
-        other.bias.zero_()
-    assert float(other(x).detach().abs().sum()) == 0
-    assert torch.equal(layer(x), before)
+    assert_a_copy_is_its_own(layer, torch.randn(1, 4, 5, 5, dtype=torch.float64), copied)
 
 
 def test_a_flat_module_never_uses_the_stride_of_such_a_layer() -> None:
