@@ -81,7 +81,11 @@ def compare(run: Path, kept: Path, noise: float, per_layer: float, data: str | N
             where="post",
             label=f"{name}, ε = {each.epsilon:.2f}",
         )
-    for panel, title in ((left, f"theorem 2, ε = {stated:.4f} for all"), (right, "k attackers join, tight")):
+    titles = (
+        (left, f"theorem 2, ε = {stated:.4f} for all, as the paper has it (moments)"),
+        (right, f"k attackers join, tight ({flat.accountant})"),
+    )
+    for panel, title in titles:
         panel.set_title(title, fontsize=10)
         panel.set_xlabel("k")
         panel.grid(alpha=0.3)
@@ -89,6 +93,8 @@ def compare(run: Path, kept: Path, noise: float, per_layer: float, data: str | N
     right.xaxis.get_major_locator().set_params(integer=True)
     left.set_xlabel("K, a real number; dotted: without confidence")
     left.set_ylabel(f"certified accuracy at confidence {1 - ERROR:g}")
+    about = f"ε at δ = {flat.delta:g}, {ledger.unit} level, {ledger.adjacency}, one training"
+    canvas.supxlabel(about, fontsize=7)
     canvas.savefig(kept.with_suffix(".png"), dpi=150)
     kept.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n")
     return {name: each for name, each in found.items() if "curves" in each}
