@@ -17,14 +17,14 @@ CONTENT: dict[str, Any] = {
         "sampler": {"name": "poisson", "rate": 0.5},
         "local": {"name": "sgd", "learning_rate": 0.1, "batch_size": 50, "epochs": 1},
     },
-    "privacy": {"delta": 0.01, "accountant": "rdp"},
+    "privacy": {"users": 10, "delta": 0.01, "accountant": "rdp"},
 }
 TEXT = """
 seed = 1
 rounds = 2
 data = { name = "digits", users = 10 }
 model = { name = "logistic_regression" }
-privacy = { delta = 0.01, accountant = "rdp" }
+privacy = { users = 10, delta = 0.01, accountant = "rdp" }
 [algorithm]
 preset = "user_dp_fedavg"
 clip_bound = 1.0
@@ -57,6 +57,7 @@ noise_multiplier = 1.0
 sampler = { name = "poisson", rate = 0.5 }
 local = { name = "sgd", learning_rate = 0.1, batch_size = 10, epochs = 1 }
 [privacy]
+users = 20
 accountant = "rdp"
 """
 THIRTY = """
@@ -74,6 +75,7 @@ noise_multiplier = 1.0
 sampler = { name = "poisson", rate = 0.8 }
 local = { name = "sgd", learning_rate = 0.5, batch_size = 10, epochs = 3 }
 [privacy]
+users = 30
 delta = 1e-3
 accountant = "rdp"
 """

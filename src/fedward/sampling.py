@@ -30,6 +30,9 @@ class PoissonSampler:
 
     rate: float
 
+    declares_size = False
+    staged = None
+
     def __post_init__(self) -> None:
         rate("sampling rate", self.rate)
 
@@ -72,6 +75,9 @@ class FixedSizeSampler:
     """
 
     size: int
+
+    declares_size = True
+    staged = None
 
     def __post_init__(self) -> None:
         whole("cohort size", self.size)
@@ -119,6 +125,9 @@ class EveryoneSampler:
     """
 
     adjacency: Literal["add/remove", "replace-one"] = "add/remove"
+
+    declares_size = False
+    staged = None
 
     def __post_init__(self) -> None:
         one_of("adjacency", self.adjacency, ["add/remove", "replace-one"])

@@ -169,7 +169,7 @@ def test_only_what_the_attack_changes_is_staged() -> None:
     algorithm = tiny_algorithm()
     staged = attack.stage(algorithm, PICTURES, 1)
     assert staged.federation is PICTURES
-    assert staged.algorithm is algorithm
+    assert staged.algorithm == algorithm
     assert staged.notes == ()
     assert staged.adversary.users == attack.stage(algorithm, PICTURES, 1).adversary.users
     assert len({attack.stage(algorithm, PICTURES, seed).adversary.users for seed in range(8)}) > 1
@@ -318,3 +318,24 @@ def test_outside_its_rounds_an_attack_is_an_honest_training_bit_for_bit() -> Non
             )
         )[0]
         assert torch.equal(after.parameters, runs[0][3][0].parameters)
+
+
+def test_an_epsilon_says_that_a_natural_backdoor_rearranged_the_federation() -> None:
+    """Examples of honest users are the attackers' then: ε is not about the federation they came from."""
+    attack = Attack(who=SOME, data=(SEMANTIC,))
+    algorithm = tiny_algorithm()
+    staged = attack.stage(algorithm, PICTURES, 1)
+    moved = int((staged.federation.sizes - PICTURES.sizes).clamp(min=0).sum())
+    assert staged.algorithm.handed_out == moved > 0
+    told = f"about the federation after {moved} examples of honest users were handed to the attackers"
+    assert told in str(staged.algorithm.guarantee(12, 2, 1e-3, "rdp"))
+    state = list(
+        fedward.train(
+            staged.algorithm, tiny_picture_model(), staged.federation, rounds=1, seed=1,
+            adversary=staged.adversary,
+        )
+    )[-1][0]  # fmt: skip
+    assert told in str(state.ledger.guarantee(1e-3, "rdp"))
+    assert any("handed to the attackers" in note for note in staged.notes)
+    clean = attack.stage(algorithm, PICTURES, 1).algorithm
+    assert "handed" not in str(replace(clean, handed_out=0).guarantee(12, 2, 1e-3, "rdp"))

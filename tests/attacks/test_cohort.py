@@ -15,7 +15,7 @@ from fedward.attacks.model_poisoning import Scale
 from fedward.certify.threat import ThreatModel, certifiable, certifiable_algorithm
 from fedward.core.validate import InvalidValue
 from fedward.privacy import ledger_file
-from fedward.privacy.events import STAGED
+from fedward.privacy.terms import ExactAttackers
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
 from support import tiny_algorithm, tiny_federation, tiny_model
 
@@ -112,8 +112,8 @@ def test_a_training_with_staged_cohorts_says_so_and_is_not_certified(sampler: An
         assert log.telemetry is not None
         assert len(log.telemetry.malicious) == 2
     ledger = states[-1][0].ledger
-    assert f"{sampler}, {STAGED} 2 of 4 attackers in every cohort" in ledger.sampling
-    assert STAGED in str(ledger.guarantee(1e-3, "rdp"))
+    assert ledger.terms.staged == ExactAttackers(each=2, attackers=4)
+    assert "staged with exactly 2 of 4 attackers in every cohort" in str(ledger.guarantee(1e-3, "rdp"))
     assert any("not the sampling that certificates are about" in note for note in staged.notes)
     reloaded, _ = ledger_file.loads(ledger_file.dumps(ledger))
     for spent in (ledger, reloaded):

@@ -20,7 +20,6 @@ def ledger(event: Any = EVENT, rounds: int = 3, **changes: Any) -> Ledger:
     arguments = {
         "unit": "user",
         "adjacency": "add/remove",
-        "sampling": "Poisson q = 0.1",
         "noise_source": "seeded",
     }
     return Ledger(**(arguments | changes)).charged(event, rounds)

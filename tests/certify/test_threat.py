@@ -21,23 +21,22 @@ from fedward.certify.threat import ThreatModel, certifiable, certifiable_algorit
 from fedward.clipping import Quantile
 from fedward.core.validate import InvalidValue
 from fedward.presets import fedavg, ldp_fedsgd
-from fedward.privacy.events import STAGED
 from fedward.privacy.group import DIRECTIONS, group_curve
 from fedward.privacy.group_round import GroupRound
 from fedward.privacy.ledger import Ledger
 from fedward.privacy.losses import compose, hockey_stick
+from fedward.privacy.terms import ExactAttackers, Terms
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
 from support import one_round, tiny_algorithm, tiny_federation, tiny_sgd
 
 POISSON = PoissonSampledDpEvent(0.1, GaussianDpEvent(3.0))
-STAGED_POISSON = f"Poisson sampling q = 0.1, {STAGED} 2 of 4 attackers in every cohort"
+STAGED = Terms(staged=ExactAttackers(each=2, attackers=4))
 
 
 def ledger(event: DpEvent, **changes: Any) -> Ledger:
     fields: dict[str, Any] = {
         "unit": "user",
         "adjacency": "add/remove",
-        "sampling": "in words",
         "noise_source": "seeded",
     }
     return Ledger(**(fields | changes)).charged(event, 3)
@@ -71,9 +70,9 @@ def test_a_reserved_round_counts() -> None:
         (ledger(GaussianDpEvent(3.0), adjacency="local"), ThreatModel(), "local"),
         (ledger(POISSON), ThreatModel(attendance="chosen"), "q = 0.1"),
         (ledger(POISSON, unit="example"), ThreatModel(), "skips its local noise"),
-        (ledger(POISSON, sampling=STAGED_POISSON), ThreatModel(), "sampled like everybody else, got Poisson"),
+        (ledger(POISSON, terms=STAGED), ThreatModel(), "sampled like everybody else, got Poisson"),
         (
-            ledger(POISSON, sampling=STAGED_POISSON),
+            ledger(POISSON, terms=STAGED),
             ThreatModel(attendance="every-round", behaviour="data"),
             "staged with exactly 2 of 4 attackers",
         ),
@@ -81,13 +80,13 @@ def test_a_reserved_round_counts() -> None:
             ledger(
                 SampledWithoutReplacementDpEvent(200, 20, GaussianDpEvent(3.0)),
                 adjacency="replace-one",
-                sampling=f"fixed-size sampling m = 20, {STAGED} 2 of 4 attackers in every cohort",
+                terms=STAGED,
             ),
             ThreatModel(),
             "sampled like everybody else",
         ),
         (
-            Ledger(unit="user", adjacency="add/remove", sampling="", noise_source="seeded"),
+            Ledger(unit="user", adjacency="add/remove", noise_source="seeded"),
             ThreatModel(),
             "at least one round",
         ),

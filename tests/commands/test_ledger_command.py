@@ -94,7 +94,7 @@ def test_what_never_claims_anything_is_not_finished_while_a_round_is_under_way(
 
 
 def test_a_ledger_in_which_nothing_was_spent_says_that(capsys: pytest.CaptureFixture[str]) -> None:
-    empty = Ledger(unit="user", adjacency="add/remove", sampling="everyone", noise_source="seeded")
+    empty = Ledger(unit="user", adjacency="add/remove", noise_source="seeded")
     print_ledger(plain_console(width=120), empty, [])
     assert "no claims: nothing was spent\n" in capsys.readouterr().out
 

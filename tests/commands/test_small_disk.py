@@ -32,6 +32,7 @@ noise_multiplier = 3.0
 sampler = { name = "poisson", rate = 0.5 }
 local = { name = "sgd", learning_rate = 0.5, batch_size = 8, epochs = 1 }
 [privacy]
+users = 40
 delta = 1e-2
 accountant = "moments"
 """

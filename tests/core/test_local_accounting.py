@@ -165,7 +165,7 @@ def states() -> dict[str, tuple[Algorithm, ServerState, str]]:
     return {
         "no ledgers": (insdp(), replace(protected, users=None), "a ledger for each of 12 users"),
         "ledgers of others": (insdp(), few, "a ledger for each of 12 users"),
-        "another trainer": (insdp(local=dp_sgd(steps=2)), protected, "users protected by"),
+        "public sizes": (replace(insdp(), public_sizes=True), protected, "users protected by"),
         "the server protects": (
             bare,
             replace(protected, ledger=bare.new_ledger()),
@@ -191,3 +191,14 @@ def test_users_with_ledgers_need_a_number() -> None:
         insdp().init(START)
     assert tiny_algorithm().init(START).users is None
     assert insdp_fedsgd(**FEDSGD).init(START).users is None
+
+
+def test_another_trainer_goes_on_and_the_ledgers_hold_both() -> None:
+    protected, other = end(insdp(), rounds=1), insdp(local=dp_sgd(steps=2))
+    steps = fedward.train(other, MODEL, FEDERATION, rounds=2, seed=1, state=protected)
+    users = list(steps)[-1][0].users
+    assert users is not None
+    assert users.events == (insdp().user_event(0), other.user_event(1))
+    both = [user for user in range(12) if "steps a round" in users.ledger(user).sampling]
+    assert both
+    assert all("2 steps a round" in users.ledger(user).sampling for user in both)

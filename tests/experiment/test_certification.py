@@ -25,6 +25,7 @@ name = "logistic_regression"
 preset = "{preset}"
 {options}
 [privacy]
+users = 20
 delta = 0.0029
 """
 USER = """clip_bound = 0.7
@@ -164,7 +165,8 @@ def test_labels_are_needed(user_level: Setup) -> None:
 def test_added_examples_are_not_certified_where_their_number_weighs() -> None:
     """With 128 more examples one user's weight, and with it the noise of the mean, is another one."""
     own = setup("local_dp", INSTANCE)
-    for threats in (("inject",), ("present",), ("compromise", "inject")):
-        with pytest.raises(InvalidValue, match="threat must be compromise where data sizes are public"):
+    for threats in (("inject",), ("compromise", "inject")):
+        with pytest.raises(InvalidValue, match="threat must be present or compromise where data sizes are"):
             Claims(replicas=10, threats=threats).setting(own)
-    assert Claims(replicas=10, threats=("compromise",)).setting(own).threats == ("compromise",)
+    setting = Claims(replicas=10, threats=("present", "compromise")).setting(own)
+    assert setting.ledger.adjacency == "zero-out"

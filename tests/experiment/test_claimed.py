@@ -121,7 +121,7 @@ def test_costs_are_bounded_at_one_number_of_replicas_by_any_method(tmp_path: Pat
 
 def test_certificates_of_older_versions_say_what_was_claimed(tmp_path: Path) -> None:
     claims = Claims(replicas=20, score="vote", error=0.05, threats=("inject",))
-    ledger = Ledger(unit="user", adjacency="add/remove", sampling="everyone", noise_source="seeded").charged(
+    ledger = Ledger(unit="user", adjacency="add/remove", noise_source="seeded").charged(
         GaussianDpEvent(4.0), 1
     )
     setting = Setting(

@@ -72,7 +72,7 @@ def test_delta_and_accountant_have_stated_defaults() -> None:
     federation = experiment.load_data()
     algorithm = experiment.make_algorithm(federation, tiny_model(64, 10))
     assert algorithm.sampler == FixedSizeSampler(size=5)
-    assert experiment.delta_for(federation) == pytest.approx(20**-1.1)
+    assert experiment.delta_for(federation) == 0.01
     assert experiment.accountant_for(algorithm) == "rdp"
     assert experiment.make_budget(algorithm, federation) is None
 
@@ -190,12 +190,12 @@ def test_no_content_gives_anything_but_an_experiment_or_a_clear_error(place: str
 
 
 def test_the_number_of_users_can_be_declared_apart_from_the_data() -> None:
-    experiment = from_content(changed(privacy__users=40, privacy__delta=None))
+    experiment = from_content(changed(privacy__users=400, privacy__delta=None))
     federation = experiment.load_data()
     algorithm = experiment.make_algorithm(federation, tiny_model(64, 10))
     assert federation.num_users == 20
-    assert algorithm.aggregator.expected_cohort == 20  # type: ignore[attr-defined]
-    assert experiment.delta_for(federation) == pytest.approx(40**-1.1)
+    assert algorithm.aggregator.divisor == 200
+    assert experiment.delta_for(federation) == pytest.approx(400**-1.1)
     with pytest.raises(InvalidValue, match="users must be at least 1"):
         from_content(changed(privacy__users=0))
 

@@ -127,7 +127,7 @@ def test_the_servers_looks_are_in_the_guarantee_and_stated_apart(
     assert looks.epsilon > 0
     alone = "the server's looks at norms, included above; alone, by central accounting"
     assert result["looks"] == f"{alone}: {looks}"
-    assert "user level, add/remove, looks at norms only, Poisson sampling q = 0.5" in printed(setup, tmp_path)
+    assert "user level, zero-out, looks at norms only, Poisson sampling q = 0.5" in printed(setup, tmp_path)
     checks = ledger_file.verify((tmp_path / "ledger.json").read_text())
     assert [(check.holds, check.claimed) for check in checks] == [(True, looks)]
     fixed = run_to_end(setup_for(LDP | {"clip_bound": 0.05}), tmp_path / "fixed")
@@ -154,11 +154,11 @@ def test_looks_that_an_accountant_has_no_proof_for_are_refused_before_any_work()
 def test_delta_and_accountant_follow_from_what_is_hidden(
     algorithm: dict[str, Any], accountant: str, unit: str
 ) -> None:
-    """N^-1.1 for N users would be a δ of 0.08 for examples: that hides nothing."""
+    """N^-1.1 for N users would be a δ of 0.08: that hides nothing."""
     setup = setup_for(algorithm, rounds=1, privacy={})
     assert setup.accountant == accountant
-    hidden = 10 if unit == "user" else len(setup.federation.examples)
-    assert setup.delta == pytest.approx(hidden**-1.1)
+    expected = 0.01 if unit == "user" else len(setup.federation.examples) ** -1.1
+    assert setup.delta == pytest.approx(expected)
     assert setup.planned.unit == unit
 
 

@@ -131,8 +131,15 @@ def test_names_that_do_not_exist_get_the_nearest() -> None:
 
 def test_an_algorithm_without_a_guarantee_says_so_in_the_place_of_its_privacy() -> None:
     assert "krum has no guarantee of privacy: no noise is added." in starter(preset="krum")[0]
-    assert "[privacy]" not in starter(preset="krum")[0]
-    assert "[privacy]" in starter(preset="user_dp_fedavg")[0]
+    assert "budget" not in starter(preset="krum")[0]
+    assert "budget" in starter(preset="user_dp_fedavg")[0]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_starter_declares_how_many_users_its_data_has(preset: str) -> None:
+    text, experiment = starter(preset=preset)
+    assert experiment.privacy.users == experiment.load_data().num_users
+    assert parse(text).privacy.users == experiment.privacy.users
 
 
 def test_comments_stand_in_one_column_and_long_ones_above() -> None:

@@ -249,8 +249,6 @@ def test_it_declares_what_it_does_to_privacy() -> None:
     trainer = tiny_dp_sgd(steps=26)
     assert isinstance(trainer, PrivateTrainer)
     assert (trainer.unit, trainer.adjacency) == ("example", "add/remove")
-    assert trainer.mechanism == "DP-SGD at the user, batches p = 0.3, 26 steps a round"
-    assert tiny_dp_sgd().mechanism == "DP-SGD at the user, batches p = 0.3, 1 step a round"
     step = PoissonSampledDpEvent(0.3, GaussianDpEvent(1.5))
     assert trainer.local_event(0) == trainer.local_event(9) == SelfComposedDpEvent(step, 26)
     # Clipping by layers changes nothing: the bounds add up to C.
@@ -276,7 +274,6 @@ def test_its_event_gives_the_epsilon_that_paper_002_prints(
     ledger = Ledger(
         unit=trainer.unit,
         adjacency=trainer.adjacency,
-        sampling=f"Poisson batches p = {probability:.4f}",
         noise_source=trainer.noise_source,
     )
     guarantee = ledger.charged(trainer.local_event(0), rounds).guarantee(delta, "moments")

@@ -103,10 +103,7 @@ def test_it_declares_what_it_does_to_privacy() -> None:
     trainer = NoisyGradient(noise_multiplier=4.0, clip_bound=0.5)
     assert isinstance(trainer, PrivateTrainer)
     assert (trainer.unit, trainer.adjacency) == ("user", "local")
-    assert "noise at the user" in trainer.mechanism
-    ledger = Ledger(
-        unit="user", adjacency="local", sampling="the rounds it took part in", noise_source="seeded"
-    )
+    ledger = Ledger(unit="user", adjacency="local", noise_source="seeded")
     guarantee = ledger.charged(trainer.local_event(0), 10).guarantee(1e-5, "pld")
     # Ten Gaussian mechanisms with sensitivity 2C and noise 4C are one with 2/sqrt(10).
     alone = ledger.charged(GaussianDpEvent(2.0 / math.sqrt(10)), 1).guarantee(1e-5, "pld")

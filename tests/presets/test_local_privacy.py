@@ -126,7 +126,6 @@ def test_all_presets_leave_rows_unclipped_and_unnoised_at_the_server() -> None:
         ({"local": tiny_sgd()}, "need a private trainer"),
         ({"noise": GaussianNoise(multiplier=1.0)}, "got both, use one of them"),
         ({"void": "why"}, "cannot be void"),
-        ({"public": "two\nlines"}, "public must be one line"),
         ({"accounting": "nobody"}, "accounting must be one of server, users, aggregate"),
     ],
 )

@@ -20,7 +20,7 @@ from fedward.privacy import ACCOUNTANTS, Adjacency, Budget, Ledger, Spending, ep
 POISSON = PoissonSampledDpEvent(0.1, GaussianDpEvent(2.0))
 OTHER = PoissonSampledDpEvent(0.1, GaussianDpEvent(1.5))
 FIXED = SampledWithoutReplacementDpEvent(200, 20, GaussianDpEvent(1.5))
-LEDGER = Ledger(unit="user", adjacency="add/remove", sampling="Poisson q = 0.1", noise_source="seeded")
+LEDGER = Ledger(unit="user", adjacency="add/remove", noise_source="seeded")
 SYSTEM = replace(LEDGER, noise_source="system")
 REPLACE_ONE = replace(LEDGER, adjacency="replace-one")
 

@@ -19,11 +19,12 @@ from hypothesis import strategies as st
 
 from fedward.core.validate import InvalidType, InvalidValue
 from fedward.privacy import Entry, Ledger, epsilon_of
+from fedward.privacy.terms import Terms
 
 EVENTS = [PoissonSampledDpEvent(0.1, GaussianDpEvent(z)) for z in (1.0, 2.0, 3.0)]
-SEEDED = Ledger(unit="user", adjacency="add/remove", sampling="Poisson q = 0.1", noise_source="seeded")
+SEEDED = Ledger(unit="user", adjacency="add/remove", noise_source="seeded")
 SYSTEM = replace(SEEDED, noise_source="system")
-FIXED = replace(SEEDED, adjacency="replace-one", sampling="exactly m = 20 of 200")
+FIXED = replace(SEEDED, adjacency="replace-one")
 
 # The life of a training: for each round its event, and how often it is killed before it can settle.
 LIVES = st.lists(st.tuples(st.sampled_from(EVENTS), st.integers(0, 3)), max_size=12)
@@ -168,7 +169,7 @@ def test_the_guarantee_is_about_what_the_ledger_is_about() -> None:
     assert (guarantee.unit, guarantee.adjacency, guarantee.sampling) == (
         "user",
         "add/remove",
-        "Poisson q = 0.1",
+        "Poisson sampling q = 0.1",
     )
     assert (guarantee.accountant, guarantee.noise_source, guarantee.rounds) == ("moments", "system", 3)
     assert (guarantee.caveat, guarantee.reason) == ("", "")
@@ -217,7 +218,8 @@ def test_nothing_released_is_perfectly_private() -> None:
         {"unit": "person"},
         {"adjacency": "remove"},
         {"noise_source": "seed"},
-        {"sampling": 3},
+        {"terms": "everyone"},
+        {"terms": Terms(divisor=50.0)},
         {"reason": None},
         {"entries": ("no entry",)},
         {"entries": (Entry(event=EVENTS[0], first_round=1),)},

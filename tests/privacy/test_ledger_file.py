@@ -19,9 +19,17 @@ from fedward.core.strict_json import digest
 from fedward.core.validate import InvalidValue
 from fedward.privacy import Guarantee, Ledger
 from fedward.privacy.ledger_file import dumps, loads, verify
+from fedward.privacy.terms import ExactAttackers, Terms
+
+TERMS = [
+    Terms(),
+    Terms(divisor=50.0, declared=True),
+    Terms(noise_of="looks", staged=ExactAttackers(each=2, attackers=4), handed_out=7),
+    Terms(noise_of="cohort", cohort=20.0, deviating=True),
+]
 
 EVENTS = [PoissonSampledDpEvent(0.1, GaussianDpEvent(z)) for z in (1.0, 2.0, 3.0)]
-EMPTY = Ledger(unit="user", adjacency="add/remove", sampling="Poisson q = 0.1", noise_source="system")
+EMPTY = Ledger(unit="user", adjacency="add/remove", noise_source="system")
 LEDGER = EMPTY.charged(EVENTS[2], 3).reserve(3, EVENTS[1]).reserve(3, EVENTS[1])
 CLAIMS = [LEDGER.guarantee(0.0029, accountant) for accountant in ("moments", "rdp", "pld")]
 TEXT = dumps(LEDGER, CLAIMS)
@@ -39,7 +47,7 @@ def ledgers(draw: st.DrawFn) -> Ledger:
         EMPTY,
         unit=draw(st.sampled_from(["user", "example"])),
         noise_source=draw(st.sampled_from(["seeded", "system"])),
-        sampling=draw(st.text().filter(lambda text: len(text.splitlines()) < 2)),
+        terms=draw(st.sampled_from(TERMS)),
         reason=draw(st.sampled_from(["", "Krum has no proof"])),
     )
     life: list[tuple[DpEvent, int]] = draw(
@@ -63,7 +71,7 @@ def test_a_ledger_comes_back_from_its_text(ledger: Ledger) -> None:
 
 def test_the_text_names_its_format_and_the_versions_that_wrote_it() -> None:
     content = json.loads(TEXT)
-    assert (content["format"], content["version"]) == ("fedward ledger", 1)
+    assert (content["format"], content["version"]) == ("fedward ledger", 2)
     assert content["fedward"]
     assert content["dp_accounting"].startswith("0.6")
 
@@ -106,6 +114,8 @@ def test_a_claim_of_less_or_more_does_not_hold(factor: float, problem: str) -> N
         {"unit": "example"},
         {"adjacency": "local"},
         {"sampling": "everyone"},
+        {"terms": Terms(deviating=True)},
+        {"sampled": False},
         {"noise_source": "seeded"},
         {"rounds": 2},
         {"caveat": ""},
@@ -193,9 +203,9 @@ def test_a_truncated_text_is_refused(length: int) -> None:
     ("path", "value", "message"),
     [
         (("format",), "other", "must be of the format 'fedward ledger'"),
-        (("version",), 2, "must be of version 1, got 2"),
-        (("version",), True, "must be of version 1, got True"),
-        (("version",), 1.0, "must be of version 1, got 1.0"),
+        (("version",), 3, "must be of version 2 or 1, got 3"),
+        (("version",), True, "must be of version 2 or 1, got True"),
+        (("version",), 1.0, "must be of version 2 or 1, got 1.0"),
         (("entries", 0, "count"), -3, "count must be at least 1, got -3"),
         (("entries", 0, "count"), 1.5, "count must be a whole number, got 1.5"),
         (("entries", 0, "count"), 10**400, "count must be at most"),
@@ -237,7 +247,7 @@ def test_what_is_wrong_is_said(path: tuple[Any, ...], value: Any, message: str) 
         TEXT.replace("0.1", "Infinity"),
         TEXT.replace("0.1", "1e999"),
         TEXT.replace('"count": 3', '"count": 3, "count": 3'),
-        TEXT.replace('"unit"', '"version": 1, "unit"'),
+        TEXT.replace('"unit"', '"version": 2, "unit"'),
         TEXT.replace('"count": 3', '"count": ' + "9" * 5000),
         TEXT + "x",
     ],

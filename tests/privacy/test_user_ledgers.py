@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fedward.core.validate import InvalidValue
 from fedward.privacy import epsilon_of
+from fedward.privacy.terms import Terms
 from fedward.privacy.user_ledgers import Reservation, UserLedgers
 from fedward.privacy.user_ledgers_file import dumps, loads
 
@@ -22,7 +23,7 @@ EVENTS: list[DpEvent] = [GAUSSIAN, GaussianDpEvent(2.0), STEPS]
 
 
 def new(num_users: int = 5, **changes: Any) -> UserLedgers:
-    about: dict[str, Any] = {"unit": "user", "adjacency": "add/remove", "mechanism": "noise at the user"}
+    about: dict[str, Any] = {"unit": "user", "adjacency": "add/remove"}
     return UserLedgers.new(num_users, **(about | changes))
 
 
@@ -83,7 +84,11 @@ def test_the_epsilon_of_a_user_is_that_of_the_rounds_it_took_part_in() -> None:
         for accountant in ("moments", "rdp"):
             found = ledgers.guarantee(user, 1e-5, accountant)
             assert found.epsilon == epsilon_of([(STEPS, rounds)], 1e-5, accountant, "add/remove")
-            assert (found.rounds, found.unit, found.sampling) == (rounds, "example", "noise at the user")
+            assert (found.rounds, found.unit, found.sampling) == (
+                rounds,
+                "example",
+                "DP-SGD at the user, batches p = 0.1, 1 step a round",
+            )
 
 
 @pytest.mark.parametrize("accountant", ["moments", "rdp", "pld"])
@@ -166,7 +171,8 @@ def test_nobody_but_the_users_can_be_looked_up(user: int) -> None:
         ({"unit": "person"}, "unit must be one of"),
         ({"adjacency": "near"}, "adjacency must be one of"),
         ({"noise_source": "dice"}, "noise source must be one of"),
-        ({"mechanism": "two\nlines"}, "mechanism must be one line"),
+        ({"terms": Terms()}, "terms must be of users that protect themselves"),
+        ({"terms": Terms(noise_of="user", looks=True)}, "terms must be of users that protect themselves"),
         (
             {"reserved": Reservation(round=0, users=who(7), event=GAUSSIAN)},
             "users must be from 0 to 4, got 7",

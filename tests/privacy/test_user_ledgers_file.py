@@ -13,19 +13,23 @@ from hypothesis import strategies as st
 
 from fedward.core.strict_json import digest
 from fedward.core.validate import InvalidValue
+from fedward.privacy.terms import ExactAttackers, Terms
 from fedward.privacy.user_ledgers import UserLedgers
 from fedward.privacy.user_ledgers_file import dumps, loads
 
 STEPS = SelfComposedDpEvent(PoissonSampledDpEvent(0.1, GaussianDpEvent(1.5)), 26)
+TERMS = [
+    Terms(noise_of="user"),
+    Terms(noise_of="user", public_sizes=True, deviating=True, handed_out=3),
+    Terms(noise_of="user", staged=ExactAttackers(each=2, attackers=4)),
+]
 EVENTS: list[DpEvent] = [GaussianDpEvent(4.0), STEPS]
 
 
 def charged(
     users: int, rounds: list[tuple[list[int], DpEvent]], open_round: bool, **about: Any
 ) -> UserLedgers:
-    ledgers = UserLedgers.new(
-        users, **({"unit": "user", "adjacency": "add/remove", "mechanism": "noise"} | about)
-    )
+    ledgers = UserLedgers.new(users, **({"unit": "user", "adjacency": "add/remove"} | about))
     for t, (cohort, event) in enumerate(rounds):
         ledgers = ledgers.reserve(t, np.array(cohort, dtype=np.int64), event)
         if not open_round or t + 1 < len(rounds):
@@ -59,7 +63,7 @@ def ledgers(draw: st.DrawFn) -> UserLedgers:
         draw(st.booleans()),
         unit=draw(st.sampled_from(["user", "example"])),
         adjacency=draw(st.sampled_from(["add/remove", "local"])),
-        mechanism=draw(st.text().filter(lambda text: len(text.splitlines()) < 2)),
+        terms=draw(st.sampled_from(TERMS)),
         noise_source=draw(st.sampled_from(["seeded", "system"])),
     )
 
@@ -76,7 +80,7 @@ def test_more_histories_than_a_byte_can_number_come_back() -> None:
     made = UserLedgers(
         unit="user",
         adjacency="local",
-        mechanism="noise",
+        terms=Terms(noise_of="user"),
         noise_source="seeded",
         events=(EVENTS[0],),
         histories=tuple((count,) for count in range(users)),
@@ -87,7 +91,7 @@ def test_more_histories_than_a_byte_can_number_come_back() -> None:
 
 def test_the_text_names_its_format() -> None:
     content = json.loads(TEXT)
-    assert (content["format"], content["version"], content["users"]) == ("fedward user ledgers", 1, 11)
+    assert (content["format"], content["version"], content["users"]) == ("fedward user ledgers", 2, 11)
     assert content["reserved"]["round"] == 2
 
 
@@ -119,7 +123,7 @@ def leaves(content: Any, path: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, ..
 
 @pytest.mark.parametrize(("path", "value"), leaves(json.loads(TEXT)), ids=str)
 def test_any_value_that_was_changed_is_noticed(path: tuple[Any, ...], value: Any) -> None:
-    other = f"{value}x" if isinstance(value, str) else value + 1
+    other = 1 if value is None else f"{value}x" if isinstance(value, str) else value + 1
     with pytest.raises(InvalidValue):
         loads(json.dumps(changed(path, other)))
 
@@ -169,8 +173,8 @@ STREAM = zlib.compress(PLACES.tobytes())
     ("path", "value", "message"),
     [
         (("format",), "other", "must be of the format 'fedward user ledgers'"),
-        (("version",), 2, "must be of version 1, got 2"),
-        (("version",), True, "must be of version 1, got True"),
+        (("version",), 3, "must be of version 2 or 1, got 3"),
+        (("version",), True, "must be of version 2 or 1, got True"),
         (("events",), {}, "events must be a list"),
         (("events", 0, "count"), 0, "count must be at least 1"),
         (("events", 1, "noise_multiplier"), -1.0, "noise multiplier must be positive"),
@@ -207,7 +211,9 @@ STREAM = zlib.compress(PLACES.tobytes())
         (("reserved", "extra"), 1, "reservation must have no other keys"),
         (("unit",), "person", "unit must be one of user, example"),
         (("noise_source",), None, "noise source must be one of"),
-        (("mechanism",), "two\nlines", "mechanism must be one line"),
+        (("terms",), "noise at the user", "terms must be an object"),
+        (("terms", "noise_of"), "server", "terms must be of users that protect themselves"),
+        (("terms", "deviating"), "no", "deviating must be true or false"),
     ],
 )
 def test_what_a_forger_got_wrong_is_said(path: tuple[Any, ...], value: Any, message: str) -> None:

@@ -27,9 +27,7 @@ from fedward.report.page.certified_curves import certified_table
 def found(votes: int = 95, noise: float = 4.0, replicas: int = 100, **changes: Any) -> Certified:
     """One example, with so many votes of all for its class."""
     event = PoissonSampledDpEvent(0.5, GaussianDpEvent(noise))
-    ledger = Ledger(
-        unit="user", adjacency="add/remove", sampling="Poisson sampling q = 0.5", noise_source="seeded"
-    ).charged(event, 1)
+    ledger = Ledger(unit="user", adjacency="add/remove", noise_source="seeded").charged(event, 1)
     arguments: dict[str, Any] = {
         "ledger": ledger,
         "users": 30,

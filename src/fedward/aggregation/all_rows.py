@@ -46,6 +46,7 @@ class AllRows:
 
     needs_all_rows = True
     missing_as_zero = False
+    divisor = None
 
     def __post_init__(self) -> None:
         if not hasattr(self.rule, "combine"):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fedward.core.validate import one_of, positive
-from fedward.privacy.events import Adjacency
+from fedward.privacy.events import ADJACENCIES, Adjacency
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +17,7 @@ class Mean:
 
         mean = (1 / m̄) Σ_i Δ_i,    m̄ = qN declared, not counted
 
-    Guarantee: with rows of norm at most S, one user added or removed moves it by at most S/m̄; one
+    Guarantee: with rows of norm at most S, one user added, removed or zeroed moves it by at most S/m̄; one
     replaced by another (or a user whose data is replaced) by at most 2S/m̄. The divisor is a public
     constant: it moves neither when a user joins or leaves nor when one drops out.
 
@@ -37,9 +37,13 @@ class Mean:
     def __post_init__(self) -> None:
         positive("expected cohort", self.expected_cohort)
 
+    @property
+    def divisor(self) -> float:
+        return self.expected_cohort
+
     def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
-        one_of("adjacency", adjacency, ["add/remove", "replace-one", "local"])
-        rows = 1.0 if adjacency == "add/remove" else 2.0
+        one_of("adjacency", adjacency, ADJACENCIES)
+        rows = 1.0 if adjacency in ("add/remove", "zero-out") else 2.0
         return rows * bound / self.expected_cohort
 
     def init(self, parameters: Tensor) -> Tensor:

@@ -25,6 +25,7 @@ class WeightedMean:
     needs_all_rows = False
     least_rows = 0
     missing_as_zero = True
+    divisor = None  # what it divides by follows the cohort
 
     def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
         return None

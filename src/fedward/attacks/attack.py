@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from fedward.attacks.attacker import Attacker
 from fedward.attacks.cohort import StagedCohort
@@ -140,6 +141,7 @@ class Attack:
         handed_out = self._handed_out(federation, data, users, seed)
         self._check_each_does_something(handed_out, named, users, seed)
         algorithm = self._voided(self._sampled(algorithm, federation, users), users)
+        algorithm = replace(algorithm, handed_out=_taken_from_honest(federation, data, users))
         goal = None
         if federation.test is not None:
             rng = stream(seed, "test split")
@@ -218,12 +220,10 @@ class Attack:
         self, federation: Federation, data: tuple[Poisoning, ...], users: frozenset[int], seed: int
     ) -> Federation:
         """The federation in which only attackers own what is held out of honest users."""
-        held_out = torch.zeros(len(federation.examples), dtype=torch.bool)
-        for poisoning in data:
-            held_out |= poisoning.held_out(federation.examples)
+        held_out = _held_out(federation, data)
         if not bool(held_out.any()) or not users:
             return federation
-        owner = torch.repeat_interleave(torch.arange(federation.num_users), federation.sizes).numpy()
+        owner = _owners(federation).numpy()
         rng = stream(seed, "poisoning")
         owner[held_out.numpy()] = rng.choice(sorted(users), size=int(held_out.sum()))
         left = np.bincount(owner, minlength=federation.num_users)
@@ -252,12 +252,38 @@ class Attack:
                 f"Every cohort has exactly {self.who.per_cohort} attackers: this is not the sampling that "
                 "certificates are about."
             )
+        if algorithm.handed_out:
+            notes.append(
+                f"{algorithm.handed_out:,} examples of honest users were handed to the attackers: every ε is "
+                "about the federation after that."
+            )
         if algorithm.accounting == "users" and _skip_privacy(self.model):
             notes.append(
                 "The attackers skip their own clipping and noise, and nobody clips after them. What is "
                 "guaranteed to the other users stands: each relies on its own noise."
             )
         return tuple(notes)
+
+
+def _held_out(federation: Federation, data: tuple[Poisoning, ...]) -> Tensor:
+    """Which examples (a bool each) no honest user may own."""
+    held_out = torch.zeros(len(federation.examples), dtype=torch.bool)
+    for poisoning in data:
+        held_out |= poisoning.held_out(federation.examples)
+    return held_out
+
+
+def _owners(federation: Federation) -> Tensor:
+    """The user of each example."""
+    return torch.repeat_interleave(torch.arange(federation.num_users), federation.sizes)
+
+
+def _taken_from_honest(federation: Federation, data: tuple[Poisoning, ...], users: frozenset[int]) -> int:
+    """How many examples of honest users a natural backdoor hands to the attackers."""
+    if not users:
+        return 0
+    attackers = torch.tensor(sorted(users))
+    return int((_held_out(federation, data) & ~torch.isin(_owners(federation), attackers)).sum())
 
 
 def _skip_privacy(parts: tuple[ModelPoisoning, ...]) -> bool:

@@ -9,7 +9,9 @@ from dp_accounting import DpEvent
 
 from fedward.core.types import Sampler
 from fedward.core.validate import InvalidValue, whole
-from fedward.privacy.events import STAGED, Adjacency
+from fedward.privacy.events import Adjacency
+from fedward.privacy.sampling_words import staged_in_words
+from fedward.privacy.terms import ExactAttackers
 from fedward.sampling import Cohort, FixedSizeSampler, PoissonSampler
 
 
@@ -52,10 +54,15 @@ class StagedCohort:
             )
 
     def __str__(self) -> str:
-        return (
-            f"{self.sampler}, {STAGED} {self.each} of {len(self.attackers)} attackers in every cohort "
-            "(outside the sampling of certificates)"
-        )
+        return f"{self.sampler}, {staged_in_words(self.staged)}"
+
+    @property
+    def staged(self) -> ExactAttackers:
+        return ExactAttackers(each=self.each, attackers=len(self.attackers))
+
+    @property
+    def declares_size(self) -> bool:
+        return self.sampler.declares_size
 
     @property
     def adjacency(self) -> Adjacency:

@@ -97,9 +97,7 @@ def certify(setting: Setting, replicas: Scores) -> Certificate:
     >>> from fedward.certify.confidence import Confidence
     >>> from fedward.certify.replicas import Replicas
     >>> from fedward.privacy import Ledger
-    >>> ledger = Ledger(
-    ...     unit="user", adjacency="add/remove", sampling="Poisson q = 0.1", noise_source="seeded"
-    ... )
+    >>> ledger = Ledger(unit="user", adjacency="add/remove", noise_source="seeded")
     >>> ledger = ledger.charged(PoissonSampledDpEvent(0.1, GaussianDpEvent(3.0)), 3)
     >>> setting = Setting(ledger=ledger, users=200, confidence=Confidence(looks=(100,)), delta=0.0029,
     ...                   initial_model="c0ffee", data="f00d")

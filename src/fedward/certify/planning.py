@@ -111,10 +111,7 @@ def _affordable(goal: Goal, q: float, t: int, z: float) -> bool:
 
 def _ledger(q: float, t: int, z: float) -> Ledger:
     event = GaussianDpEvent(z) if q == 1 else PoissonSampledDpEvent(q, GaussianDpEvent(z))
-    empty = Ledger(
-        unit=UNIT, adjacency=ADJACENCY, sampling=f"Poisson sampling q = {q:g}", noise_source="seeded"
-    )
-    return empty.charged(event, t)
+    return Ledger(unit=UNIT, adjacency=ADJACENCY, noise_source="seeded").charged(event, t)
 
 
 # Asked for again by the search.

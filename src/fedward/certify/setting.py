@@ -37,9 +37,7 @@ class Setting:
       data: a digest of the federation and its test set.
 
     >>> from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
-    >>> ledger = Ledger(
-    ...     unit="user", adjacency="add/remove", sampling="Poisson q = 0.1", noise_source="seeded"
-    ... )
+    >>> ledger = Ledger(unit="user", adjacency="add/remove", noise_source="seeded")
     >>> ledger = ledger.charged(PoissonSampledDpEvent(0.1, GaussianDpEvent(3.0)), 3)
     >>> setting = Setting(ledger=ledger, users=200, confidence=Confidence(looks=(100,)), delta=0.0029,
     ...                   initial_model="c0ffee", data="f00d")
@@ -72,11 +70,9 @@ class Setting:
             raise InvalidType(f"threats must be a list, got {self.threats!r}")
         object.__setattr__(self, "threats", tuple(self.threats))
         for threat in self.threats:
-            self._model(threat)
+            certifiable(self.ledger, self._model(threat), self.users)
         if not self.threats or len(set(self.threats)) < len(self.threats):
             raise InvalidValue(f"threats must be one or more different ones, got {self.threats}")
-        # The refusals do not depend on which of the threats it is.
-        certifiable(self.ledger, self._model(self.threats[0]))
 
     @property
     def spending(self) -> Mechanisms:
@@ -108,6 +104,8 @@ class Setting:
             accountant=accountant,
             noise_source=self.ledger.noise_source,
             rounds=self.ledger.rounds * trainings,
+            terms=self.ledger.terms,
+            sampled=self.ledger.guarantee(self.delta, "rdp").sampled,
             caveat=f"all {trainings:,} trainings together",
         )
 

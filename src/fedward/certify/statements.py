@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fedward.certify.certificate import Certificate
 from fedward.certify.level import level
+from fedward.privacy.ledger import Ledger
 
 _THREATS: dict[str, str] = {
     "inject": "Inject: k malicious {unit}s are added to this federation.",
@@ -20,6 +21,26 @@ _BEHAVIOUR: dict[str, str] = {
     "anything": "Attackers may send anything; the server clips it.",
     "data": "Attackers only poison data. One that skips its local clipping or noise voids this certificate.",
 }
+
+
+def _threat(threat: str, ledger: Ledger) -> str:
+    words = _THREATS[threat].format(unit=ledger.unit)
+    if threat == "present" and ledger.adjacency == "zero-out":
+        return words.replace("without them", "where their contributions are zero")
+    return words
+
+
+def _divisor(ledger: Ledger) -> list[str]:
+    """What no attack may move; nothing where no sum is divided, or an older file does not say."""
+    terms = ledger.terms
+    if terms.divisor is None:
+        return []
+    why = (
+        "was declared and does not move when an attacker joins"
+        if terms.declared
+        else "follows the number of users, which no attack here changes"
+    )
+    return [f"Sums over a cohort are divided by m̄ = {terms.divisor:g}, which {why}."]
 
 
 def statements(certificate: Certificate) -> list[str]:
@@ -41,12 +62,13 @@ def statements(certificate: Certificate) -> list[str]:
         f"For {examples}, with probability at least {level(rule.error)} over the replicas: under every "
         f"attack by at most k {ledger.unit}s the class with the largest expected {score} is the one stated "
         "as top.",
-        *(_THREATS[threat].format(unit=ledger.unit) for threat in setting.threats),
+        *(_threat(threat, ledger) for threat in setting.threats),
         "For one released model, 'predicts' is a lower bound on the probability that it predicts this class"
         f"{twice}.",
         f"{looks} Bounds: {rule.method}, each with error {each:.3g}.",
         f"{_ATTENDANCE[setting.attendance]}, and that nobody sees the noise of the current or a later round. "
         f"Sampling: {ledger.sampling}.",
+        *_divisor(ledger),
         _BEHAVIOUR[setting.behaviour],
         f"It is computed from {rule.replicas:,} trainings on the same users and is not a private release. "
         f"Releasing all of them, or this certificate: {certificate.releasing_all}.",

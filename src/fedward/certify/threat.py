@@ -7,9 +7,8 @@ from typing import Literal, get_args
 
 from dp_accounting import PoissonSampledDpEvent
 
-from fedward.core.algorithm import LOOKS_ONLY, Algorithm
+from fedward.core.algorithm import Algorithm
 from fedward.core.validate import InvalidValue, one_of
-from fedward.privacy.events import DEVIATING, STAGED
 from fedward.privacy.group import THREATS, Threat
 from fedward.privacy.ledger import Ledger
 from fedward.privacy.spending import Mechanisms, fixed_size, mechanisms, non_private
@@ -52,19 +51,24 @@ did you mean 'inject'?
         one_of("behaviour", self.behaviour, BEHAVIOURS)
 
 
-def certifiable(ledger: Ledger, model: ThreatModel) -> Mechanisms:
+def certifiable(ledger: Ledger, model: ThreatModel, users: int | None = None) -> Mechanisms:
     """The spending that a certificate against these attackers may be computed from.
 
     Refuses, with the reason, whatever the bounds do not cover: a training without a guarantee (no noise,
     no clipping, raw-median clipping, an aggregator without a sensitivity), cohorts with an exact number of
-    attackers, fixed-size sampling, an adjacency other than add/remove, attackers that choose their rounds
-    while q is below 1, and certificates about examples when a user may skip its local noise.
+    attackers, fixed-size sampling, an adjacency other than add/remove and zero-out, *inject* under zero-out
+    (the curves of a group are the same, but an attacker more would change what sums are divided by),
+    attackers that choose their rounds while q is below 1, and certificates about examples when a user may
+    skip its local noise.
+
+    Args:
+      ledger: what one training spent.
+      model: what is assumed about the attackers.
+      users: how many users there are, if known: it stands in what a refusal recommends.
 
     >>> from dp_accounting import GaussianDpEvent
     >>> event = PoissonSampledDpEvent(0.1, GaussianDpEvent(3.0))
-    >>> ledger = Ledger(
-    ...     unit="user", adjacency="add/remove", sampling="Poisson q = 0.1", noise_source="seeded"
-    ... )
+    >>> ledger = Ledger(unit="user", adjacency="add/remove", noise_source="seeded")
     >>> certifiable(ledger.charged(event, 3), ThreatModel(attendance="every-round"))
     ((GaussianDpEvent(noise_multiplier=3.0), 3),)
     """
@@ -75,16 +79,16 @@ def certifiable(ledger: Ledger, model: ThreatModel) -> Mechanisms:
         raise InvalidValue("a certificate needs a training with a guarantee, got a release without noise")
     if not parts:
         raise InvalidValue("a certificate needs a ledger with at least one round, got none")
-    if LOOKS_ONLY in ledger.sampling:
+    if ledger.terms.noise_of == "looks":
         raise InvalidValue(
             "a certificate needs what a training spent on its models, got what the server's looks at norms "
             "cost: users protect themselves there, each by its own ledger"
         )
-    if STAGED in ledger.sampling:
+    if ledger.terms.staged is not None:
         raise InvalidValue(
             f"a certificate needs attackers who are sampled like everybody else, got {ledger.sampling}"
         )
-    if DEVIATING in ledger.sampling:
+    if ledger.terms.deviating:
         raise InvalidValue(
             "a certificate about poisoned examples needs users that follow the protocol, got "
             f"{ledger.sampling}"
@@ -94,10 +98,12 @@ def certifiable(ledger: Ledger, model: ThreatModel) -> Mechanisms:
             "a certificate needs Poisson sampling, got fixed-size sampling: no dominating pair is known for "
             "groups drawn without replacement, and an attacker who joins would push others out"
         )
-    if ledger.adjacency != "add/remove":
+    if ledger.adjacency not in ("add/remove", "zero-out"):
         raise InvalidValue(
             f"a certificate needs a ledger for users added or removed, got {ledger.adjacency!r} adjacency"
         )
+    if ledger.adjacency == "zero-out" and model.threat == "inject":
+        raise InvalidValue(_why_not_inject(ledger, users))
     if ledger.unit == "example" and model.behaviour != "data":
         raise InvalidValue(
             "a certificate about poisoned examples needs attackers that only poison their data, got "
@@ -116,6 +122,21 @@ def certifiable(ledger: Ledger, model: ThreatModel) -> Mechanisms:
     )
 
 
+def _why_not_inject(ledger: Ledger, users: int | None) -> str:
+    if ledger.unit == "example":
+        return (
+            "threat must be present or compromise where data sizes are public and weigh the mean: an example "
+            "more changes them; got inject"
+        )
+    divisor = ledger.terms.divisor
+    now = "" if divisor is None else f", now {divisor:g},"
+    return (
+        "threat must be present or compromise where the number of users is not declared: every user that is "
+        f"added changes what sums are divided by{now} and with it the noise; got inject. To certify it, "
+        f"add the line 'users = {'N' if users is None else users}' to the table [privacy]"
+    )
+
+
 def certifiable_algorithm(algorithm: Algorithm) -> None:
     """Refuses an algorithm whose trainings cannot be certified, before any is run; names the part."""
     if algorithm.aggregator.sensitivity(1.0, "add/remove") is None:
@@ -129,12 +150,15 @@ def certifiable_algorithm(algorithm: Algorithm) -> None:
         )
     if algorithm.unproven:
         raise InvalidValue(f"a certificate needs a training with a guarantee, got none: {algorithm.unproven}")
-    if STAGED in str(algorithm.sampler):
+    if algorithm.sampler.staged is not None:
         raise InvalidValue(
             f"a certificate needs attackers who are sampled like everybody else, got {algorithm.sampler}"
         )
     if algorithm.deviating:
-        raise InvalidValue(f"a certificate needs users that follow the protocol, got one where {DEVIATING}")
+        raise InvalidValue(
+            "a certificate needs users that follow the protocol, got one where attackers need not follow the "
+            "local protocol"
+        )
     if algorithm.sampler.adjacency != "add/remove":
         raise InvalidValue(
             f"a certificate needs a sampler for users added or removed, got {algorithm.sampler}"

@@ -74,9 +74,8 @@ def described(
         attendance=cast(Attendance, attendance),
         behaviour="anything" if unit == "user" else "data",
     )
-    ledger = Ledger(
-        unit=cast(Unit, unit), adjacency=ADJACENCY, sampling="Poisson", noise_source="seeded"
-    ).charged(event, whole("rounds", rounds))
+    ledger = Ledger(unit=cast(Unit, unit), adjacency=ADJACENCY, noise_source="seeded")
+    ledger = ledger.charged(event, whole("rounds", rounds))
     spending = certifiable(ledger, model)
     content: dict[str, Any] = {
         "mode": mode,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -26,16 +25,16 @@ from fedward.core.types import (
 )
 from fedward.core.validate import InvalidType, InvalidValue, one_of, whole
 from fedward.privacy.aggregate import aggregate_event
-from fedward.privacy.events import DEVIATING, STAGED, Adjacency, fold
-from fedward.privacy.guarantee import Guarantee, Unit, text
+from fedward.privacy.events import Adjacency, fold
+from fedward.privacy.guarantee import Guarantee, Unit
 from fedward.privacy.ledger import Ledger
+from fedward.privacy.terms import NoiseOf, Terms
 from fedward.privacy.user_ledgers import UserLedgers
 
 Accounting = Literal["server", "users", "aggregate"]
 """Whose noise protects: the server's, each user's own, or that of all users of a cohort together."""
 
-LOOKS_ONLY = "looks at norms only"
-"""Stands in the sampling of the server's ledger where users protect themselves."""
+_NOISE_OF: dict[str, NoiseOf] = {"server": "server", "users": "looks", "aggregate": "cohort"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,9 +52,14 @@ class Algorithm:
     ledger of its own, of its own noise and of the server's looks at norms; the server's ledger holds the
     looks alone. With ``"aggregate"`` the noise of a
     whole cohort hides one example. ``server_clips`` is off where rows carry noise that clipping would take
-    away. ``public`` names what is made known beside the models; it stands in each user's guarantee, and so
-    does ``deviating``, that attackers need not do to their own updates what the others do. ``void``
-    says why what was declared does not hold in this training: attackers who keep their noise back, say.
+    away. ``public_sizes`` says that the numbers of examples are made known beside the models; it stands in
+    each user's guarantee, and so does ``deviating``, that attackers need not do to their own updates what the
+    others do. ``void`` says why what was declared does not hold in this training: attackers who keep their
+    noise back, say. ``handed_out`` counts the examples that a natural backdoor has taken from honest users.
+
+    ``declared_users`` says that the expected cohort, which sums are divided by and noise is scaled with, was
+    declared. Where it follows the number of users in the data, one user more changes the noise, and nothing
+    is proven for that: the guarantee is then for *zero-out*, with a public number of users.
     """
 
     name: str
@@ -68,9 +72,11 @@ class Algorithm:
     server: ServerOptimizer
     accounting: Accounting = "server"
     server_clips: bool = True
-    public: str = ""
+    public_sizes: bool = False
     deviating: bool = False
     void: str = ""
+    handed_out: int = 0
+    declared_users: bool = True
 
     def __post_init__(self) -> None:
         one_of("accounting", self.accounting, get_args(Accounting))
@@ -97,7 +103,6 @@ class Algorithm:
             raise InvalidValue("noise needs clipped updates, got a policy without a bound")
 
     def _check_accounting(self) -> None:
-        text("public", self.public)
         if self.void and self.accounting == "users":
             raise InvalidValue(f"what each user's own noise guarantees cannot be void, got {self.void!r}")
         if self.accounting == "server":
@@ -134,6 +139,24 @@ class Algorithm:
     def unit(self) -> Unit:
         """Whose presence is hidden."""
         return "user" if self.accounting == "server" else self.protector.unit
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """Which two federations the ledger of the server (or of a cohort) keeps apart."""
+        if self.accounting == "aggregate":
+            return self.protector.adjacency
+        counted = self.sampler.adjacency == "add/remove" and not self.declared_users
+        return "zero-out" if counted else self.sampler.adjacency
+
+    @property
+    def user_adjacency(self) -> Adjacency:
+        """The same for the ledger of a user that protects itself.
+
+        Sizes that weigh the mean are public: one example more would change them, one that counts as zero
+        does not.
+        """
+        counted = self.protector.adjacency == "add/remove" and self.public_sizes
+        return "zero-out" if counted else self.protector.adjacency
 
     @property
     def noise_source(self) -> Source:
@@ -260,37 +283,33 @@ class Algorithm:
         return UserLedgers.new(
             num_users,
             unit=trainer.unit,
-            adjacency=trainer.adjacency,
-            mechanism=", ".join(self._in_words()),
+            adjacency=self.user_adjacency,
             noise_source=trainer.noise_source,
+            terms=Terms(
+                noise_of="user",
+                staged=self.sampler.staged,
+                deviating=self.deviating,
+                public_sizes=self.public_sizes,
+                handed_out=self.handed_out,
+            ),
         )
-
-    def _in_words(self) -> Iterator[str]:
-        """How users protect themselves, and what a reader of their guarantees must know."""
-        yield self.protector.mechanism
-        if self.public:
-            yield f"{self.public} public"
-        if STAGED in str(self.sampler):
-            yield str(self.sampler)
-        if self.deviating:
-            yield DEVIATING
 
     def new_ledger(self) -> Ledger:
         """An empty ledger about this algorithm."""
-        if self.accounting == "aggregate":
-            return Ledger(
-                unit=self.protector.unit,
-                adjacency=self.protector.adjacency,
-                sampling=f"{self.protector.mechanism}; noise of the whole cohort, {self.sampler}",
-                noise_source=self.protector.noise_source,
-                reason=self.unproven,
-            )
-        only = f"{LOOKS_ONLY}, " if self.accounting == "users" else ""
+        whole_cohort, divisor = self.accounting == "aggregate", self.aggregator.divisor
+        averages = self.accounting == "server" and divisor is not None
         return Ledger(
-            unit="user",
-            adjacency=self.sampler.adjacency,
-            sampling=f"{only}{self.sampler}",
+            unit=self.protector.unit if whole_cohort else "user",
+            adjacency=self.adjacency,
             noise_source=self.noise_source,
+            terms=Terms(
+                noise_of=_NOISE_OF[self.accounting],
+                divisor=divisor if averages else None,
+                declared=averages and (self.declared_users or self.sampler.declares_size),
+                cohort=divisor if whole_cohort else None,
+                staged=self.sampler.staged,
+                handed_out=self.handed_out,
+            ),
             reason=self.unproven,
         )
 

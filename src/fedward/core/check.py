@@ -14,7 +14,6 @@ from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
 from fedward.core.types import Adversary, Bounds, Knowledge, PrivateTrainer
 from fedward.core.validate import InvalidValue, one_of
-from fedward.privacy.events import STAGED
 
 
 def check_setup(
@@ -67,7 +66,7 @@ def _check_staged(adversary: Adversary, algorithm: Algorithm) -> None:
             raise InvalidValue(f"attackers that are shown all honest updates void the guarantee: {how}")
         if algorithm.accounting == "aggregate":
             raise InvalidValue(f"attackers know or leave out the noise that the guarantee counts on: {how}")
-    if getattr(adversary, "per_cohort", None) is not None and STAGED not in str(algorithm.sampler):
+    if getattr(adversary, "per_cohort", None) is not None and algorithm.sampler.staged is None:
         raise InvalidValue(
             "attackers with an exact number in every cohort need the sampler that draws them so: train with "
             "the algorithm of Attack.stage(...)"

@@ -17,6 +17,7 @@ from fedward.core.types import Adversary, Backend, Journal, Plan, RoundLog, Serv
 from fedward.core.untrainable import FirstUpdates
 from fedward.core.validate import InvalidValue, whole
 from fedward.privacy.budget import Budget
+from fedward.privacy.renewal import renew, renew_users
 
 
 def train(
@@ -56,7 +57,7 @@ def train(
     if state is None:
         state = algorithm.init(spec.flatten(model), replica, federation.num_users)
     else:
-        _check_state(state, algorithm, spec.size, federation.num_users)
+        state = _checked(state, algorithm, spec.size, federation.num_users)
     if budget is not None:
         check_budget(budget, algorithm, federation.num_users)
     return _rounds(algorithm, state, federation, backend, rounds, seed, adversary, budget, journal)
@@ -99,8 +100,17 @@ def reserve(algorithm: Algorithm, state: ServerState, plan: Plan) -> ServerState
     return replace(reserved, users=state.users.reserve(plan.round, plan.cohort, event))
 
 
-def _check_state(state: ServerState, algorithm: Algorithm, size: int, num_users: int) -> None:
-    """Refuses a state that another training has left."""
+def with_renewed_ledgers(state: ServerState, algorithm: Algorithm, num_users: int) -> ServerState:
+    """The state with the terms of this training in ledgers that come from files of version 1."""
+    state = replace(state, ledger=renew(state.ledger, algorithm.new_ledger()))
+    if state.users is None or algorithm.accounting != "users":
+        return state
+    return replace(state, users=renew_users(state.users, algorithm.new_user_ledgers(num_users)))
+
+
+def _checked(state: ServerState, algorithm: Algorithm, size: int, num_users: int) -> ServerState:
+    """The state to go on from; refuses one that another training has left."""
+    state = with_renewed_ledgers(state, algorithm, num_users)
     if replace(state.ledger, entries=(), reserved=None) != algorithm.new_ledger():
         raise InvalidValue(
             "state must come from a training with the same sampling, noise source and guarantee"
@@ -112,7 +122,7 @@ def _check_state(state: ServerState, algorithm: Algorithm, size: int, num_users:
     if algorithm.accounting != "users":
         if state.users is not None:
             raise InvalidValue("state must come from a training that the server protects, got users' ledgers")
-        return
+        return state
     if state.users is None or state.users.num_users != num_users:
         raise InvalidValue(f"state must hold a ledger for each of {num_users} users")
     if state.users.about() != (wanted := algorithm.new_user_ledgers(num_users).about()):
@@ -124,6 +134,7 @@ def _check_state(state: ServerState, algorithm: Algorithm, size: int, num_users:
             "state must hold users' ledgers that the server's looks at norms are charged to, got one of an "
             "earlier version, which left them out; train again from the beginning"
         )
+    return state
 
 
 def check_budget(budget: Budget, algorithm: Algorithm, num_users: int) -> None:

@@ -16,6 +16,7 @@ from fedward.core.randomness import Source
 from fedward.privacy.events import Adjacency
 from fedward.privacy.guarantee import Unit
 from fedward.privacy.ledger import Ledger
+from fedward.privacy.terms import ExactAttackers
 from fedward.privacy.user_ledgers import UserLedgers
 
 Bounds = tuple[float, ...]
@@ -138,7 +139,7 @@ class RoundLog:
 
 
 class Sampler(Protocol):
-    """Draws the cohort and knows what that does to privacy. ``str()`` of it stands in the guarantee."""
+    """Draws the cohort and knows what that does to privacy. ``str()`` of it stands in errors only."""
 
     @property
     def adjacency(self) -> Adjacency: ...
@@ -146,6 +147,14 @@ class Sampler(Protocol):
     @property
     def exact(self) -> bool:
         """Whether every cohort has exactly the expected size."""
+
+    @property
+    def declares_size(self) -> bool:
+        """Whether the expected size is a constant of the sampler, whatever the number of users."""
+
+    @property
+    def staged(self) -> ExactAttackers | None:
+        """The exact number of attackers in every cohort; None where they are drawn like everybody."""
 
     def check(self, num_users: int) -> None:
         """Raises if this many users cannot be sampled so."""
@@ -185,10 +194,6 @@ class PrivateTrainer(Protocol):
 
     @property
     def noise_source(self) -> Source: ...
-
-    @property
-    def mechanism(self) -> str:
-        """What it does, in words: it stands in the guarantee."""
 
     def local_event(self, round: int) -> DpEvent:
         """What a round costs a user that takes part."""
@@ -262,6 +267,10 @@ class Aggregator(Protocol):
     @property
     def missing_as_zero(self) -> bool:
         """Whether a missing or rejected row comes as zeros; otherwise it does not come at all."""
+
+    @property
+    def divisor(self) -> float | None:
+        """The constant that sums of rows are divided by; None if there is none."""
 
     def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
         """How far one user can move the result in L2 norm; None if nothing is proven."""

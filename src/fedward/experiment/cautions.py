@@ -30,6 +30,12 @@ def cautions(setup: Setup, spent: Spending) -> Iterator[str]:
                 f"δ = {guarantee.delta:g} is larger than 1/{hidden:,}, one over the {guarantee.unit}s: as "
                 f"far as δ goes, one {guarantee.unit} may be given away altogether"
             )
+        if guarantee.unit == "user" and guarantee.adjacency == "zero-out":
+            yield (
+                f"the number of users is not declared: this ε takes it, {federation.num_users}, for public, "
+                "and hides what a user contributes, not that it is counted. To hide both, and to certify "
+                f"against users who join, add the line 'users = {federation.num_users}' to the table [privacy]"
+            )
         if guarantee.epsilon > _LARGE:
             yield f"ε = {guarantee.epsilon:.4g} is so large that it protects hardly anybody"
         if setup.caveat:
@@ -41,6 +47,12 @@ def cautions(setup: Setup, spent: Spending) -> Iterator[str]:
             )
     elif isinstance(algorithm.local, PrivateTrainer):
         yield "users add noise, and yet there is no guarantee: see privacy"
+    users = setup.experiment.privacy.users
+    if users is not None and not users / _FAR_OFF <= federation.num_users <= users * _FAR_OFF:
+        yield (
+            f"there are {federation.num_users} users in the data, but {users} are declared: sums are divided "
+            "by the declared share of these"
+        )
     if isinstance(algorithm.local, DPSGD):
         sizes = federation.sizes
         drawn, declared = (

@@ -72,12 +72,6 @@ class Claims:
         ``data`` is the digest of its data, where it has been computed before.
         """
         ledger = planned_ledger(setup)
-        if setup.algorithm.public and set(self.threats) != {"compromise"}:
-            # Whose ε takes them for public cannot bound what happens when they change.
-            raise InvalidValue(
-                f"threat must be compromise where {setup.algorithm.public} are public and in the model, as "
-                f"in {setup.algorithm.name}: an example more changes them too; got {', '.join(self.threats)}"
-            )
         # Poisoned examples can only be certified against users that keep to the protocol: see `certifiable`.
         behaviour = self.behaviour or ("data" if ledger.unit == "example" else "anything")
         spec = ParameterSpec.of(setup.model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +30,9 @@ from fedward.privacy.guarantee import Unit
 # While the file is checked the data is not loaded yet: with this many users no cohort is too large.
 _MANY_USERS = 10**9
 
+# A δ that nobody chose is at most this.
+_MOST_DELTA = 0.01
+
 # What they spend is worked out before the first of them, and more would take hours for that alone.
 _MOST_ROUNDS = 10**6
 
@@ -44,8 +48,10 @@ _ALGORITHM = OneOf(
 class PrivacySection(Section):
     """How privacy is accounted for, and how much may be spent.
 
-    ``users`` declares N, from which the divisor of means, the noise and the default δ follow. If it is not
-    given the number of users in the data is taken, and so is made public.
+    ``users`` declares N: means are divided by m̄ = q N, and noise and default δ follow from it, however many
+    users there are. Where it is not given, the number of users in the data is taken. Then one user more or
+    less changes the noise, so guarantees are for *zero-out* (N public), not add/remove, and no certificate is
+    about users who join.
     """
 
     users: int | None = None
@@ -137,18 +143,21 @@ class Experiment(Section):
             layers=ParameterSpec.of(model).layer_sizes(),
             expected_cohort=sampler.expected_size(declared),
         )
-        return algorithm
+        return replace(algorithm, declared_users=self.privacy.users is not None)
 
     def declared_users(self, federation: Federation) -> int:
         """The N that is public: declared in the file, or the number of users in the data."""
         return self.privacy.users if self.privacy.users is not None else federation.num_users
 
     def delta_for(self, federation: Federation, unit: Unit = "user") -> float:
-        """The file's δ, or N^-1.1, the papers' choice for N users; for N examples where those are hidden."""
+        """The file's δ, or N^-1.1, the papers' choice for N users; for N examples where those are hidden.
+
+        Never more than 0.01: of three users N^-1.1 would be 0.3, and such a promise is none.
+        """
         if self.privacy.delta is not None:
             return self.privacy.delta
         hidden = self.declared_users(federation) if unit == "user" else len(federation.examples)
-        return float(max(2, hidden) ** -1.1)
+        return min(_MOST_DELTA, float(hidden**-1.1))
 
     def accountant_for(self, algorithm: Algorithm) -> str:
         """The file's accountant, or the tightest that has a proof for the sampling."""
@@ -161,6 +170,11 @@ class Experiment(Section):
     def make_budget(self, algorithm: Algorithm, federation: Federation) -> Budget | None:
         if self.privacy.budget is None:
             return None
+        if self.privacy.delta is None and algorithm.unit == "example":
+            raise InvalidValue(
+                "privacy.delta must be given with a budget where examples are hidden: the default follows the "
+                "number of examples, and one example more could change when training ends"
+            )
         return Budget(
             epsilon=self.privacy.budget,
             delta=self.delta_for(federation, algorithm.unit),

@@ -203,7 +203,14 @@ def manifest(setup: Setup) -> dict[str, Any]:
         "data": data,
         "weights": None if setup.weights is None else str(setup.weights),
         "caveat": setup.caveat,
+        "divisor": divisor(setup),
         "delta": setup.delta,
         "accountant": setup.accountant,
         "versions": versions(),
     }
+
+
+def divisor(setup: Setup) -> dict[str, Any] | None:
+    """m̄ and whether it was declared; None where no sum is divided by a constant."""
+    terms = setup.algorithm.new_ledger().terms
+    return None if terms.divisor is None else {"size": terms.divisor, "declared": terms.declared}

@@ -50,6 +50,9 @@ def starter(
         "algorithm": part(preset, PRESETS[preset], "preset", KINDS["preset"].supplied or ()),
         "evaluation": {"every": EVERY},
     }
+    # Where the data says how many users there are, the number that is declared is the same.
+    declared = content["data"].get("users", usual.USERS)
+    content["privacy"] = {"users": declared}
     wanted = attack_table(preset, data, attack)
     experiment = from_content(content | ({"attack": wanted} if attack else {}), f"a starter of {preset}")
     lines = [
@@ -60,7 +63,7 @@ def starter(
         *table("algorithm", _lines("preset", content["algorithm"])),
         *_sub_table("algorithm.local", content["algorithm"].get("local")),
         *(attack_lines(wanted) if attack else commented_out(attack_lines(wanted))),
-        *_privacy(experiment, preset),
+        *_privacy(experiment, preset, declared),
         *table("evaluation", [Line("every", EVERY, "measure every so many rounds, and after the last")]),
         *commented_out(_sweep(content["algorithm"])),
     ]
@@ -108,22 +111,24 @@ def _sub_table(title: str, content: dict[str, Any] | None) -> list[str]:
     return table(title, _lines("local trainer", content))
 
 
-def _privacy(experiment: Experiment, preset: str) -> list[str]:
+def _privacy(experiment: Experiment, preset: str, declared: int) -> list[str]:
     algorithm = experiment.algorithm.build(**(experiment.algorithm.trial or {}))
+    users = Line("users", declared, "N, declared: means are divided by q N, whoever joins or leaves")
     if algorithm.unproven:
-        return ["", f"# {preset} has no guarantee of privacy: {algorithm.unproven}."]
+        none = f"# {preset} has no guarantee of privacy: {algorithm.unproven}."
+        return ["", none, *table("privacy", [users])[1:]]
     return table(
         "privacy",
         [
+            users,
             Line(
                 "delta",
                 1e-3,
-                "N^-1.1 if not given, for N users (or examples, where those are hidden)",
+                "N^-1.1 if not given, at most 0.01, for N users (or examples, where those are hidden)",
                 active=False,
             ),
             Line("accountant", "pld", "the tightest with a proof if not given", active=False),
             Line("budget", 10.0, "training ends before it spends a larger ε", active=False),
-            Line("users", usual.USERS, "N, declared and public; that of the data if not given", active=False),
         ],
     )
 

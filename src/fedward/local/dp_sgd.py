@@ -101,11 +101,6 @@ class DPSGD:
         one_of("noise source", self.noise_source, SOURCES)
 
     @property
-    def mechanism(self) -> str:
-        steps = "1 step" if self.steps == 1 else f"{self.steps} steps"
-        return f"DP-SGD at the user, batches p = {self.probability:g}, {steps} a round"
-
-    @property
     def unit(self) -> Unit:
         return "example"
 

@@ -64,10 +64,6 @@ class NoisyGradient:
         one_of("noise source", self.noise_source, SOURCES)
 
     @property
-    def mechanism(self) -> str:
-        return "one clipped gradient with noise at the user"
-
-    @property
     def unit(self) -> Unit:
         return "user"
 

@@ -94,14 +94,15 @@ def local_dp(
 
         w ← w + Σ_i (n_i / Σ_j n_j) Δ_i
 
-    Guarantee: each user's own, for one of its examples, whatever the server does. Data sizes are public: the
-    weights show them. (Line 13 of the published algorithm adds the noise after the division; it is σ C on the
-    sum here.)
+    Guarantee: each user's own, for one of its examples, whatever the server does. The weights show data
+    sizes, which are taken to be public; so it is for an example that counts or counts as zero (*zero-out*):
+    one more or less would change a size. (Line 13 of the published algorithm adds the noise after the
+    division; it is σ C on the sum here.)
 
     Naseri et al. (paper 001), algorithm 2.
     """
     algorithm = _self_protected("local_dp", sampler, local, policy, WeightedMean(), server)
-    return replace(algorithm, public="data sizes")
+    return replace(algorithm, public_sizes=True)
 
 
 def ldp_fedsgd(
@@ -154,10 +155,8 @@ def papers_claim(algorithm: Algorithm, num_users: int, rounds: int, delta: float
     cohort = algorithm.sampler.expected_size(num_users)
     q = min(1.0, cohort / num_users)
     event = aggregate_event(algorithm.protector.local_event(0), cohort, q)
-    ledger = replace(
-        algorithm.new_ledger(),
-        sampling=f"{algorithm.protector.mechanism}; probability p q, q = {q:g}, noise of the whole cohort",
-    )
+    ledger = algorithm.new_ledger()
+    ledger = replace(ledger, terms=replace(ledger.terms, claimed_rate=q))
     return ledger.charged(event, rounds).guarantee(delta, "moments") if rounds else None
 
 

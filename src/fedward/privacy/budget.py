@@ -23,9 +23,7 @@ class Budget:
 
     >>> from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
     >>> event = PoissonSampledDpEvent(0.1, GaussianDpEvent(3.0))
-    >>> ledger = Ledger(
-    ...     unit="user", adjacency="add/remove", sampling="Poisson q = 0.1", noise_source="seeded"
-    ... )
+    >>> ledger = Ledger(unit="user", adjacency="add/remove", noise_source="seeded")
     >>> budget = Budget(epsilon=0.3, delta=0.0029, accountant="moments")
     >>> [budget.affords(ledger.charged(event, t), event, rounds_left=10) for t in (2, 3)]
     [True, False]

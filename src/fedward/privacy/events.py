@@ -19,15 +19,15 @@ from dp_accounting import (
 
 from fedward.core.validate import InvalidType, InvalidValue, nearest, positive, rate, whole
 
-Adjacency = Literal["add/remove", "replace-one", "local"]
+Adjacency = Literal["add/remove", "zero-out", "replace-one", "local"]
+"""Which two federations must be hard to tell apart.
+
+*add/remove*: one of them has one user (or example) more. *zero-out*: both have the same, public number of
+users, and the contribution of one of them is there or is zero. *replace-one*: one user is another one.
+*local*: all data of one user are replaced, and who takes part is public.
+"""
 
 ADJACENCIES: tuple[str, ...] = get_args(Adjacency)
-
-STAGED = "staged with exactly"
-"""Stands in the sampling of a ledger whose cohorts have an exact number of attackers."""
-
-DEVIATING = "attackers need not follow the local protocol"
-"""Stands in the ledgers of users that protect themselves while some of them send what they like."""
 
 # Beyond these, squares and products leave floating point; no training comes near them.
 _LEAST_NOISE, _MOST_NOISE = 1e-50, 1e50

@@ -9,6 +9,8 @@ from typing import Any, Literal, get_args
 from fedward.core.randomness import SOURCES, Source
 from fedward.core.validate import InvalidType, InvalidValue, non_negative, one_of, open_unit, whole
 from fedward.privacy.events import ADJACENCIES, Adjacency
+from fedward.privacy.older_words import PAPERS_SAMPLING, drawn, terms_of
+from fedward.privacy.terms import SERVER, Terms
 
 Unit = Literal["user", "example"]
 
@@ -19,7 +21,6 @@ ACCOUNTANT_LABELS: dict[str, str] = {
     "rdp": "rdp accountant",
     "pld": "pld accountant",
 }
-PAPERS_SAMPLING = "the paper's accounting: it assumes Poisson sampling, the cohort was drawn at fixed size"
 SOURCE_LABELS: dict[str, str] = {"seeded": "seeded noise: research only", "system": "system entropy"}
 
 
@@ -34,10 +35,13 @@ class Guarantee:
       delta: δ.
       unit: whose presence is hidden: a user's, or one example's.
       adjacency: which D and D' are neighbours.
-      sampling: how cohorts (or batches) are drawn, in words.
+      sampling: how cohorts (or batches) are drawn, in words; made from events, and read by people only.
       accountant: its name.
       noise_source: ``seeded`` noise can be subtracted by whoever knows the seed.
       rounds: how many rounds were released.
+      terms: whose noise it is, the divisor of the mean, and what else decides whether it holds.
+      sampled: whether ε counts on cohorts that the server draws at random and keeps secret.
+      papers_sampling: whether the papers' accounting was used where it has no proof: see ``proven``.
       caveat: what else a reader must know.
       reason: why there is no guarantee. ``str()`` never shows a number then.
 
@@ -55,6 +59,9 @@ seeded noise: research only
     accountant: str
     noise_source: Source
     rounds: int
+    terms: Terms = SERVER
+    sampled: bool = False
+    papers_sampling: bool = False
     caveat: str = ""
     reason: str = ""
 
@@ -73,6 +80,13 @@ seeded noise: research only
         one_of("accountant", self.accountant, ACCOUNTANT_LABELS)
         one_of("noise source", self.noise_source, SOURCES)
         whole("rounds", self.rounds, at_least=0)
+        if not isinstance(self.terms, Terms):
+            raise InvalidType(f"terms must be the terms of a ledger, got {self.terms!r}")
+        for name in ("sampled", "papers_sampling"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidType(
+                    f"{name.replace('_', ' ')} must be true or false, got {getattr(self, name)!r}"
+                )
 
     @property
     def private(self) -> bool:
@@ -88,7 +102,13 @@ seeded noise: research only
         N = 100, z = 2.8 and 300 rounds it is 7.17 at δ = 1e-5, where replacing one user that sends S by one
         that sends -S, among users that send nothing, already needs 12.7.
         """
-        return self.private and PAPERS_SAMPLING not in self.caveat
+        return self.private and not self.papers_sampling
+
+    @property
+    def caveats(self) -> str:
+        """All that a reader must know besides, in words."""
+        papers = PAPERS_SAMPLING if self.papers_sampling else ""
+        return "; ".join(filter(None, (papers, self.terms.handed_out_in_words, self.caveat)))
 
     def __str__(self) -> str:
         if self.reason:
@@ -99,11 +119,12 @@ seeded noise: research only
             f"({epsilon}, δ = {self.delta:g}) {self.unit} level",
             self.adjacency if self.proven else "add/remove assumed",
             self.sampling,
+            self.terms.divisor_in_words,
             f"{self.rounds} round{'' if self.rounds == 1 else 's'}",
             ACCOUNTANT_LABELS[self.accountant],
             SOURCE_LABELS[self.noise_source],
         ]
-        line = ", ".join(parts) + (f"; {self.caveat}" if self.caveat else "")
+        line = "; ".join(filter(None, (", ".join(filter(None, parts)), self.caveats)))
         return line if self.proven else f"not a guarantee, the papers' figure: {line}"
 
     def to_json(self) -> dict[str, Any]:
@@ -113,20 +134,43 @@ seeded noise: research only
 
     @classmethod
     def from_json(cls, content: Any) -> Guarantee:
-        """The guarantee that ``to_json`` wrote; every key must be there, and no other."""
+        """The guarantee that ``to_json`` wrote, also in version 1; every key must be there, and no other."""
         names = ["private", *(field.name for field in fields(cls))]
         if not isinstance(content, dict):
             raise InvalidType(f"guarantee must be an object, got {content!r}")
+        if content.keys() == set(names) - _SINCE_VERSION_2:
+            content = _from_version_1(content)
         if content.keys() != set(names):
             raise InvalidValue(
                 f"guarantee must have the keys {', '.join(names)}, got {', '.join(map(str, content))}"
             )
-        values = {**content, "epsilon": math.inf if content["epsilon"] is None else content["epsilon"]}
+        terms = content["terms"]
+        values = {**content, "terms": terms if isinstance(terms, Terms) else Terms.from_json(terms)}
+        values = {**values, "epsilon": math.inf if content["epsilon"] is None else content["epsilon"]}
         private = values.pop("private")
         guarantee = cls(**values)
         if private is not guarantee.private:
             raise InvalidValue(f"private must be {guarantee.private} for this guarantee, got {private!r}")
         return guarantee
+
+
+_SINCE_VERSION_2 = {"terms", "sampled", "papers_sampling"}
+
+
+def _from_version_1(content: dict[str, Any]) -> dict[str, Any]:
+    """The same with what version 1 said in sentences as fields."""
+    sampling, caveat = content["sampling"], content["caveat"]
+    if not isinstance(caveat, str):
+        raise InvalidType(f"caveat must be text, got {caveat!r}")
+    # Without a guarantee the sentence says nothing that anybody relies on.
+    terms = Terms() if content["reason"] else terms_of(sampling)
+    caveats = [each for each in caveat.split("; ") if each != PAPERS_SAMPLING]
+    return content | {
+        "terms": terms,
+        "sampled": terms.noise_of in ("server", "looks") and drawn(str(sampling)),
+        "papers_sampling": PAPERS_SAMPLING in caveat,
+        "caveat": "; ".join(caveats),
+    }
 
 
 def _in_figures(epsilon: float) -> str:

@@ -11,8 +11,10 @@ from fedward.core.randomness import SOURCES, Source
 from fedward.core.validate import InvalidType, InvalidValue, one_of, whole
 from fedward.privacy.accountants import epsilon_of
 from fedward.privacy.events import ADJACENCIES, Adjacency, checked, times
-from fedward.privacy.guarantee import PAPERS_SAMPLING, UNITS, Guarantee, Unit, text
-from fedward.privacy.spending import fixed_size, mechanisms, non_private
+from fedward.privacy.guarantee import UNITS, Guarantee, Unit, text
+from fedward.privacy.sampling_words import sampling_in_words
+from fedward.privacy.spending import fixed_size, mechanisms, non_private, sampled
+from fedward.privacy.terms import SERVER, Terms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,18 +52,16 @@ class Ledger:
     Args:
       unit: whose presence is hidden.
       adjacency: what the events' noise multipliers are relative to.
-      sampling: how cohorts are drawn, in words.
       noise_source: with ``seeded`` noise a round that is done again draws the same noise and is charged once;
         with ``system`` entropy it is charged again.
+      terms: what the events do not say: whose noise it is, the divisor, attackers that are not drawn.
       entries: what was charged, in order of rounds.
       reserved: the round that is under way.
       reason: why there is no guarantee, whatever was spent.
 
     >>> from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
     >>> event = PoissonSampledDpEvent(0.1, GaussianDpEvent(3.0))
-    >>> ledger = Ledger(
-    ...     unit="user", adjacency="add/remove", sampling="Poisson q = 0.1", noise_source="seeded"
-    ... )
+    >>> ledger = Ledger(unit="user", adjacency="add/remove", noise_source="seeded")
     >>> for t in range(3):
     ...     ledger = ledger.reserve(t, event).settle(t)
     >>> ledger.rounds, len(ledger.entries), round(ledger.guarantee(0.0029, "moments").epsilon, 4)
@@ -70,8 +70,8 @@ class Ledger:
 
     unit: Unit
     adjacency: Adjacency
-    sampling: str
     noise_source: Source
+    terms: Terms = SERVER
     entries: tuple[Entry, ...] = ()
     reserved: Entry | None = None
     reason: str = ""
@@ -80,7 +80,13 @@ class Ledger:
         one_of("unit", self.unit, UNITS)
         one_of("adjacency", self.adjacency, ADJACENCIES)
         one_of("noise source", self.noise_source, SOURCES)
-        text("sampling", self.sampling)
+        if not isinstance(self.terms, Terms):
+            raise InvalidType(f"terms must be the terms of a ledger, got {self.terms!r}")
+        if self.adjacency == "add/remove" and self.terms.divisor is not None and not self.terms.declared:
+            raise InvalidValue(
+                "a divisor that follows the number of users has no proof for users added or removed, got "
+                "add/remove adjacency; declare the number of users, or use zero-out"
+            )
         text("reason", self.reason)
         object.__setattr__(self, "entries", tuple(self.entries))
         following = 0
@@ -114,6 +120,11 @@ class Ledger:
         """All that was charged, the open reservation included."""
         charges = (*self.entries, self.reserved) if self.reserved is not None else self.entries
         return tuple((entry.event, entry.count) for entry in charges)
+
+    @property
+    def sampling(self) -> str:
+        """How cohorts (or batches) were drawn, in words made from the events."""
+        return sampling_in_words(self.spending, self.terms)
 
     def reserve(self, round: int, event: DpEvent) -> Ledger:
         """The ledger with the next round's event spent, before the round is run.
@@ -151,7 +162,7 @@ class Ledger:
         """The ledger as it was when that many rounds were released, with what was charged in vain till then.
 
         >>> from dp_accounting import GaussianDpEvent
-        >>> ledger = Ledger(unit="user", adjacency="add/remove", sampling="everyone", noise_source="seeded")
+        >>> ledger = Ledger(unit="user", adjacency="add/remove", noise_source="seeded")
         >>> ledger.charged(GaussianDpEvent(2.0), 5).after(2) == ledger.charged(GaussianDpEvent(2.0), 2)
         True
         """
@@ -174,6 +185,7 @@ class Ledger:
                 if non_private(parts)
                 else "the noise is too small for any finite ε"
             )
+        unreleased = sum(count for _, count in self.spending) - self.rounds
         return Guarantee(
             epsilon=math.inf if reason else epsilon,
             delta=delta,
@@ -183,18 +195,12 @@ class Ledger:
             accountant=accountant,
             noise_source=self.noise_source,
             rounds=self.rounds,
-            caveat="; ".join(self._caveats(accountant)),
+            terms=self.terms,
+            sampled=self.terms.noise_of in ("server", "looks") and sampled(parts),
+            papers_sampling=accountant == "moments" and fixed_size(parts),
+            caveat=f"{unreleased} more charged: reserved, not released" if unreleased else "",
             reason=reason,
         )
-
-    def _caveats(self, accountant: str) -> list[str]:
-        caveats = []
-        if accountant == "moments" and fixed_size(mechanisms(self.spending)):
-            caveats.append(PAPERS_SAMPLING)
-        unreleased = sum(count for _, count in self.spending) - self.rounds
-        if unreleased:
-            caveats.append(f"{unreleased} more charged: reserved, not released")
-        return caveats
 
     def _require_next(self, round: int) -> None:
         if whole("round", round, at_least=0) != self.rounds:

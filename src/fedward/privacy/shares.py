@@ -10,9 +10,6 @@ from fedward.privacy.guarantee import Guarantee
 from fedward.privacy.ledger import Ledger
 from fedward.privacy.spending import Spending
 
-LOOKS_INCLUDED = "the server's looks at norms included"
-"""Stands in the guarantees of users that protect themselves and have paid for looks as well."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Shares:
@@ -48,9 +45,7 @@ def shares(ledger: Ledger, delta: float, accountant: str) -> Shares | None:
     >>> from dp_accounting import GaussianDpEvent
     >>> look = PoissonSampledDpEvent(0.2, ComposedDpEvent([GaussianDpEvent(4.0), GaussianDpEvent(3.5)]))
     >>> step = PoissonSampledDpEvent(0.2, GaussianDpEvent(4.0))
-    >>> ledger = Ledger(
-    ...     unit="user", adjacency="add/remove", sampling="Poisson sampling q = 0.2", noise_source="seeded"
-    ... )
+    >>> ledger = Ledger(unit="user", adjacency="add/remove", noise_source="seeded")
     >>> ledger = ledger.charged(look, 15).charged(step, 285)
     >>> print(shares(ledger, 1e-5, "moments").as_the_papers_add)
     as the papers add up: ε = 4.7208 + 1.2744 = 5.9952, δ = 1e-05 + 1e-05 = 2e-05

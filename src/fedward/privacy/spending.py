@@ -50,9 +50,10 @@ def proven(spending: Spending, delta: float, adjacency: Adjacency) -> Mechanisms
     one_of("adjacency", adjacency, ADJACENCIES)
     parts = mechanisms(spending)
     for event, _ in parts:
-        if isinstance(event, PoissonSampledDpEvent) and adjacency != "add/remove":
+        # A user whose contribution is zero leaves the same distribution behind as one who is not there.
+        if isinstance(event, PoissonSampledDpEvent) and adjacency not in ("add/remove", "zero-out"):
             raise InvalidValue(
-                f"Poisson sampling must be accounted for add/remove adjacency, got {adjacency!r}"
+                f"Poisson sampling must be accounted for add/remove or zero-out adjacency, got {adjacency!r}"
             )
         if isinstance(event, SampledWithoutReplacementDpEvent) and adjacency != "replace-one":
             raise InvalidValue(
@@ -63,6 +64,12 @@ def proven(spending: Spending, delta: float, adjacency: Adjacency) -> Mechanisms
 
 def non_private(parts: Mechanisms) -> bool:
     return any(isinstance(event, NonPrivateDpEvent) for event, _ in parts)
+
+
+def sampled(parts: Mechanisms) -> bool:
+    return any(
+        isinstance(event, PoissonSampledDpEvent | SampledWithoutReplacementDpEvent) for event, _ in parts
+    )
 
 
 def fixed_size(parts: Mechanisms) -> bool:

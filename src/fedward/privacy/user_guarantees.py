@@ -20,7 +20,7 @@ class Guarantees:
 
     >>> from fedward.privacy.user_ledgers import UserLedgers
     >>> from dp_accounting import GaussianDpEvent
-    >>> ledgers = UserLedgers.new(3, unit="user", adjacency="local", mechanism="noise at the user")
+    >>> ledgers = UserLedgers.new(3, unit="user", adjacency="local")
     >>> print(ledgers.reserve(0, np.array([1]), GaussianDpEvent(10.0)).guarantees(1e-5, "rdp"))
     ε of a user: median 0.0000, largest 0.3753 (2 different, 3 users)
     """

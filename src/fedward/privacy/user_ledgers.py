@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from fedward.core.randomness import SOURCES, Source
 from fedward.core.validate import InvalidValue, one_of, whole
 from fedward.privacy.events import ADJACENCIES, Adjacency, checked
-from fedward.privacy.guarantee import UNITS, Guarantee, Unit, text
+from fedward.privacy.guarantee import UNITS, Guarantee, Unit
 from fedward.privacy.ledger import Ledger
-from fedward.privacy.shares import LOOKS_INCLUDED, look_share
+from fedward.privacy.shares import look_share
+from fedward.privacy.terms import USER, Terms
 from fedward.privacy.user_guarantees import Guarantees
 
 
@@ -48,7 +49,7 @@ class UserLedgers:
 
     Args:
       unit, adjacency: what is hidden by each user's own noise, and by that of looks at its norm.
-      mechanism: how a user protects itself, in words.
+      terms: what the events do not say: public sizes, attackers that deviate or are not drawn.
       noise_source: with ``seeded`` noise a round that is done again is charged once, else again.
       events: the different events that were charged.
       histories: for each history, how often each event was charged.
@@ -56,7 +57,7 @@ class UserLedgers:
       reserved: the round that is under way; it counts as spent.
 
     >>> from dp_accounting import GaussianDpEvent
-    >>> ledgers = UserLedgers.new(4, unit="user", adjacency="local", mechanism="noise at the user")
+    >>> ledgers = UserLedgers.new(4, unit="user", adjacency="local")
     >>> for t, cohort in enumerate([[0, 2], [0, 3]]):
     ...     ledgers = ledgers.reserve(t, np.array(cohort), GaussianDpEvent(10.0)).settle(t)
     >>> ledgers.histories, ledgers.history_of.tolist()
@@ -67,7 +68,7 @@ class UserLedgers:
 
     unit: Unit
     adjacency: Adjacency
-    mechanism: str
+    terms: Terms
     noise_source: Source
     events: tuple[DpEvent, ...]
     histories: tuple[tuple[int, ...], ...]
@@ -78,7 +79,8 @@ class UserLedgers:
         one_of("unit", self.unit, UNITS)
         one_of("adjacency", self.adjacency, ADJACENCIES)
         one_of("noise source", self.noise_source, SOURCES)
-        text("mechanism", self.mechanism)
+        if not isinstance(self.terms, Terms) or self.terms.noise_of != "user" or self.terms.looks:
+            raise InvalidValue(f"terms must be of users that protect themselves, got {self.terms!r}")
         object.__setattr__(self, "events", tuple(map(checked, self.events)))
         for history in self.histories:
             if len(history) != len(self.events):
@@ -103,14 +105,14 @@ class UserLedgers:
         *,
         unit: Unit,
         adjacency: Adjacency,
-        mechanism: str,
         noise_source: Source = "seeded",
+        terms: Terms = USER,
     ) -> UserLedgers:
         """Nobody has spent anything."""
         return cls(
             unit=unit,
             adjacency=adjacency,
-            mechanism=mechanism,
+            terms=terms,
             noise_source=noise_source,
             events=(),
             histories=((),),
@@ -174,9 +176,9 @@ class UserLedgers:
             )
         )
 
-    def about(self) -> tuple[str, ...]:
+    def about(self) -> tuple[Unit, Adjacency, Terms, Source]:
         """What the ledgers are about: those of one training never change in it."""
-        return self.unit, self.adjacency, self.mechanism, self.noise_source
+        return self.unit, self.adjacency, self.terms, self.noise_source
 
     @property
     def looked(self) -> bool:
@@ -197,7 +199,7 @@ class UserLedgers:
         ledger = Ledger(
             unit=self.unit,
             adjacency=self.adjacency,
-            sampling=f"{self.mechanism}, {LOOKS_INCLUDED}" if looked else self.mechanism,
+            terms=replace(self.terms, looks=looked),
             noise_source=self.noise_source,
         )
         for event, count in zip(self.events, history, strict=True):

@@ -13,10 +13,14 @@ from numpy.typing import NDArray
 from fedward.core.strict_json import digest, parse, require_keys
 from fedward.core.validate import InvalidType, InvalidValue, whole
 from fedward.privacy.events import event_from_json, event_to_json
+from fedward.privacy.older_words import check_words, terms_of
+from fedward.privacy.terms import Terms
 from fedward.privacy.user_ledgers import Reservation, UserLedgers
 
-_FORMAT, _VERSION = "fedward user ledgers", 1
-_KEYS = ("unit", "adjacency", "mechanism", "noise_source", "events", "histories", "users", "history_of")
+_FORMAT, _VERSION = "fedward user ledgers", 2
+_KEYS = ("unit", "adjacency", "noise_source", "events", "histories", "users", "history_of")
+# In the place of ``terms`` version 1 had a sentence.
+_TERMS = {1: "mechanism", 2: "terms"}
 _MOST_USERS = 10**8
 
 
@@ -27,7 +31,7 @@ def dumps(ledgers: UserLedgers) -> str:
         "version": _VERSION,
         "unit": ledgers.unit,
         "adjacency": ledgers.adjacency,
-        "mechanism": ledgers.mechanism,
+        "terms": ledgers.terms.to_json(),
         "noise_source": ledgers.noise_source,
         "events": [event_to_json(event) for event in ledgers.events],
         "histories": [list(history) for history in ledgers.histories],
@@ -45,13 +49,16 @@ def dumps(ledgers: UserLedgers) -> str:
 
 
 def loads(text: str) -> UserLedgers:
-    """The ledgers of a text that ``dumps`` wrote; anything else is refused."""
+    """The ledgers of a text that ``dumps`` wrote, also in version 1; anything else is refused."""
     content = parse(text, "user ledgers file")
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise InvalidValue(f"user ledgers file must be of the format {_FORMAT!r}")
-    if content.get("version") is not _VERSION:
-        raise InvalidValue(f"user ledgers file must be of version {_VERSION}, got {content.get('version')!r}")
-    require_keys(content, ("format", "version", *_KEYS, "reserved", "digest"), "user ledgers file")
+    if type(content.get("version")) is not int or content["version"] not in _TERMS:
+        raise InvalidValue(
+            f"user ledgers file must be of version {_VERSION} or 1, got {content.get('version')!r}"
+        )
+    terms = _TERMS[content["version"]]
+    require_keys(content, ("format", "version", *_KEYS, terms, "reserved", "digest"), "user ledgers file")
     body = {key: value for key, value in content.items() if key != "digest"}
     if digest(body) != content["digest"]:
         raise InvalidValue("user ledgers file must be as it was written, got one that was damaged or changed")
@@ -59,18 +66,21 @@ def loads(text: str) -> UserLedgers:
         users = whole("number of users", content["users"])
         histories = tuple(tuple(_list(h, "a history")) for h in _list(content["histories"], "histories"))
         places = _unpacked(content["history_of"], users, _place(len(histories)))
-        return UserLedgers(
+        ledgers = UserLedgers(
             unit=content["unit"],
             adjacency=content["adjacency"],
-            mechanism=content["mechanism"],
+            terms=terms_of(content[terms]) if content["version"] == 1 else Terms.from_json(content[terms]),
             noise_source=content["noise_source"],
             events=tuple(event_from_json(event) for event in _list(content["events"], "events")),
             histories=histories,
             history_of=places.astype(np.int32),
             reserved=None if content["reserved"] is None else _reservation(content["reserved"], users),
         )
+        if content["version"] == 1:
+            check_words(content["mechanism"], [(event, 1) for event in ledgers.events], ledgers.terms)
     except (InvalidValue, RecursionError) as error:
         raise InvalidValue(f"user ledgers file is not valid: {error}") from error
+    return ledgers
 
 
 def _list(content: Any, name: str) -> list[Any]:

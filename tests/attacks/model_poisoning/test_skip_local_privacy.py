@@ -29,7 +29,7 @@ from fedward.core.validate import InvalidValue
 from fedward.local import DPSGD, SGD, FullGradient, NoisyGradient
 from fedward.presets import dopamine, insdp_fedavg, insdp_fedsgd, ldp_fedsgd, local_dp
 from fedward.presets.local_privacy import papers_claim
-from fedward.privacy.events import DEVIATING
+from fedward.privacy.sampling_words import DEVIATING
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
 from support import tiny_algorithm, tiny_picture_model, tiny_pictures
 

@@ -96,7 +96,7 @@ def certified_directory(
     variants: tuple[float, ...] = (),
 ) -> Path:
     """The files of ``fedward certify``, by its own writers; only the votes are made up."""
-    content = content | {"privacy": {"delta": 1e-2, "accountant": "rdp"}}
+    content = content | {"privacy": {"users": content["data"]["users"], "delta": 1e-2, "accountant": "rdp"}}
     contents = {
         f"noise_multiplier={z}": content | {"algorithm": content["algorithm"] | {"noise_multiplier": z}}
         for z in variants

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fedward.experiment.run_record import load
 from fedward.privacy import Guarantee
-from fedward.privacy.guarantee import PAPERS_SAMPLING
+from fedward.privacy.terms import Terms
 from fedward.report.page.certificate_words import headline, in_words
 from fedward.report.page.numbers import at_most, factor, guessed
 from fedward.report.page.promise import promise
@@ -65,23 +65,26 @@ def test_without_a_guarantee_no_number_is_given() -> None:
         ({"unit": "example"}, "any one example of any one user"),
         ({"unit": "example"}, "That a user takes part"),
         ({"caveat": "the paper's accounting"}, "The paper's accounting."),
-        ({"sampling": "x; noise of the whole cohort, y"}, "only if all users of a cohort add their noise"),
-        ({}, "nobody learning who was drawn"),
+        ({"terms": Terms(noise_of="cohort")}, "only if all users of a cohort add their noise"),
+        ({"sampled": True}, "nobody learning who was drawn"),
+        ({"terms": Terms(handed_out=3)}, "About the federation after 3 examples of honest users were handed"),
+        ({"terms": Terms(divisor=5.0, declared=True)}, "does not move when a user joins or leaves"),
+        ({"adjacency": "zero-out"}, "does not hide whether a user is counted"),
         ({}, "Choosing the best of several runs is not covered"),
         ({}, "is taken to be public"),
         ({}, "under no ε"),
         (
-            {"adjacency": "local", "sampling": "noise at the user, the server's looks at norms included"},
+            {"adjacency": "local", "terms": Terms(noise_of="user", looks=True)},
             "The server itself saw those norms: it must be trusted with them.",
         ),
     ],
 )
-def test_every_qualification_is_kept(changed: dict[str, str], words: str) -> None:
+def test_every_qualification_is_kept(changed: dict[str, Any], words: str) -> None:
     assert words in said(promise(guarantee(**changed), seed=1))
 
 
 def test_a_figure_that_nobody_proves_has_no_odds() -> None:
-    found = promise(guarantee(accountant="moments", adjacency="replace-one", caveat=PAPERS_SAMPLING), seed=1)
+    found = promise(guarantee(accountant="moments", adjacency="replace-one", papers_sampling=True), seed=1)
     assert (found.private, found.limits) == (False, ())
     assert found.heading.startswith("Not a guarantee: the papers' figure is ε = ")
     assert "% of the time" not in said(found)

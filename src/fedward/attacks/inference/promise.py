@@ -9,8 +9,9 @@ from dp_accounting import DpEvent
 from fedward.attacks.inference.limit import Limit
 from fedward.core.algorithm import Algorithm
 from fedward.core.validate import one_of, whole
-from fedward.privacy.events import Adjacency, fold
+from fedward.privacy.events import fold
 from fedward.privacy.guarantee import UNITS, Unit
+from fedward.privacy.ledger import Ledger
 from fedward.privacy.spending import Spending, fixed_size, mechanisms
 
 _CURVE = "by the whole trade-off curve"
@@ -39,25 +40,19 @@ def membership_limit(algorithm: Algorithm, unit: Unit, num_users: int, rounds: i
     whole("rounds", rounds)
     if algorithm.unproven:
         return Limit.none(f"no guarantee: {algorithm.unproven}")
-    spending: Spending
     if algorithm.accounting == "server":
-        spending = algorithm.planned_ledger(num_users, rounds).spending
-        return _of_users(algorithm, spending, other_data=unit == "example", rounds=rounds)
+        ledger = algorithm.planned_ledger(num_users, rounds)
+        return _of_users(ledger, ledger.spending, other_data=unit == "example", rounds=rounds)
     protector = algorithm.protector
     if unit == "user":
         hidden = "one example of a user" if protector.unit == "example" else "what a user's data are"
         return Limit.none(f"no limit: the noise hides {hidden}, not whether the user takes part")
-    if algorithm.public:
-        return Limit.none(f"no limit: {algorithm.public} are public, and an example more or less shows there")
-    how = protector.mechanism
-    if algorithm.accounting == "aggregate":
-        spending = algorithm.planned_ledger(num_users, rounds).spending
-    else:
-        # Users differ in how often they were drawn; this holds for all of them.
-        ledger = algorithm.spent(num_users, rounds)
-        spending, how = ledger.spending, ledger.sampling
-    about = _words(protector.unit, protector.adjacency, how, rounds)
-    return Limit.of_curve(spending, f"{about}, {_CURVE}")
+    if algorithm.public_sizes:
+        return Limit.none("no limit: data sizes are public, and an example more or less shows there")
+    # Users differ in how often they were drawn; this holds for all of them.
+    ledger = algorithm.spent(num_users, rounds)
+    about = _words(ledger, rounds)
+    return Limit.of_curve(ledger.spending, f"{about}, {_CURVE}")
 
 
 def property_limit(algorithm: Algorithm, num_users: int, rounds: int) -> Limit:
@@ -73,28 +68,28 @@ def property_limit(algorithm: Algorithm, num_users: int, rounds: int) -> Limit:
         return Limit.none(f"no guarantee: {algorithm.unproven}")
     if algorithm.accounting == "server":
         event = _loudest([algorithm.round_event(num_users, t) for t in range(rounds)])
-        return _of_users(algorithm, [(event, 1)], other_data=True, rounds=1)
+        ledger = algorithm.planned_ledger(num_users, rounds)
+        return _of_users(ledger, [(event, 1)], other_data=True, rounds=1)
     protector = algorithm.protector
     if protector.unit == "example":
         return Limit.none("no limit: the noise hides one example of a user, and a property is one of many")
     event = _loudest([algorithm.user_event(t) for t in range(rounds)])
-    how = algorithm.spent(num_users, rounds).sampling
-    about = _words(protector.unit, protector.adjacency, how, 1)
+    about = _words(algorithm.spent(num_users, rounds), 1)
     return Limit.of_curve([(event, 1)], f"{about}, {_CURVE}")
 
 
-def _of_users(algorithm: Algorithm, spending: Spending, *, other_data: bool, rounds: int) -> Limit:
-    adjacency = algorithm.sampler.adjacency
-    about = _words("user", adjacency, str(algorithm.sampler), rounds)
+def _of_users(ledger: Ledger, spending: Spending, *, other_data: bool, rounds: int) -> Limit:
+    about = _words(ledger, rounds)
     if fixed_size(mechanisms(spending)):
-        return Limit.of_accountant(spending, adjacency, f"{about}, rdp accountant")
-    twice = other_data and adjacency == "add/remove"
+        return Limit.of_accountant(spending, ledger.adjacency, f"{about}, rdp accountant")
+    twice = other_data and ledger.adjacency in ("add/remove", "zero-out")
     how = f"{_CURVE}, other data by removing and adding" if twice else _CURVE
     return Limit.of_curve(spending, f"{about}, {how}", twice=twice)
 
 
-def _words(unit: Unit, adjacency: Adjacency, how: str, rounds: int) -> str:
-    return f"{unit} level, {adjacency}, {how}, {rounds} round{'' if rounds == 1 else 's'}"
+def _words(ledger: Ledger, rounds: int) -> str:
+    about = f"{ledger.unit} level, {ledger.adjacency}, {ledger.sampling}"
+    return f"{about}, {rounds} round{'' if rounds == 1 else 's'}"
 
 
 def _loudest(events: list[DpEvent]) -> DpEvent:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from fedward.experiment.weights_origin import WEIGHTS
 from fedward.privacy import Guarantee
-from fedward.privacy.shares import LOOKS_INCLUDED
 from fedward.report.page.numbers import at_most, at_most_figure, factor, figure, guessed
 
 # Who or what is hidden, and the two worlds that nobody can tell apart.
@@ -25,6 +24,16 @@ _WORLDS: dict[tuple[str, str], tuple[str, str, str]] = {
         "any one user, with all of its data",
         "with the data that user has as with any other data in its place",
         "which of the two that user holds",
+    ),
+    ("user", "zero-out"): (
+        "any one user, with all of its data",
+        "if that user contributes as if its contribution is zero",
+        "whether that user contributed",
+    ),
+    ("example", "zero-out"): (
+        "any one example of any one user",
+        "if that example contributes as if it counts as zero",
+        "whether that example contributed",
     ),
     ("example", "add/remove"): (
         "any one example of any one user",
@@ -139,8 +148,8 @@ def _limits(guarantee: Guarantee, seed: int) -> list[str]:
             "this page. "
             'Whoever has it can subtract the noise. For production, noise_source is "system".'
         )
-    if guarantee.caveat:
-        limits.append(f"{guarantee.caveat[0].upper()}{guarantee.caveat[1:]}.")
+    if guarantee.caveats:
+        limits.append(f"{guarantee.caveats[0].upper()}{guarantee.caveats[1:]}.")
     limits += [
         "It covers the released models, and what is computed from them alone: accuracy, for instance, on "
         "test examples that belong to nobody. It covers nothing else. Cohorts, norms of updates and "
@@ -156,19 +165,35 @@ def _limits(guarantee: Guarantee, seed: int) -> list[str]:
         )
     if guarantee.adjacency == "local":
         limits.append("That a user takes part, and when, is not hidden.")
-    if LOOKS_INCLUDED in guarantee.sampling:
+    if guarantee.terms.looks:
         limits.append(
             "Clip bounds followed the norms of users' updates, and this includes what they show of them. The "
             "server itself saw those norms: it must be trusted with them."
         )
-    if "noise of the whole cohort" in guarantee.sampling:
+    if guarantee.terms.noise_of == "cohort":
         limits.append(
             "It holds only if all users of a cohort add their noise, and nobody sees anything but their mean."
         )
-    elif guarantee.unit == "user" and guarantee.adjacency != "local" and "everyone" not in guarantee.sampling:
+    elif guarantee.sampled:
         limits.append("It counts on nobody learning who was drawn in which round.")
-    limits.append("The number of users, from which noise and means are scaled, is taken to be public.")
+    limits.append(_divisor(guarantee))
     limits.append(
         "The noise is a floating-point Gaussian, not hardened against attacks on floating-point arithmetic."
     )
     return limits
+
+
+def _divisor(guarantee: Guarantee) -> str:
+    """What is taken to be public of the number of users."""
+    if guarantee.adjacency == "zero-out" and guarantee.unit == "user":
+        return (
+            "The number of users is public: means are divided by, and noise is scaled with, a number that "
+            "follows from it. So it does not hide whether a user is counted, only what it contributes. To "
+            "hide both, declare users in [privacy]."
+        )
+    if guarantee.terms.declared:
+        return (
+            "Means are divided by, and noise is scaled with, a number that was declared: it does not move "
+            "when a user joins or leaves."
+        )
+    return "The number of users, from which means are scaled, is taken to be public."

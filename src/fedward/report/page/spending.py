@@ -11,7 +11,7 @@ import numpy as np
 from fedward.core.validate import InvalidValue
 from fedward.experiment.run_record import RunRecord
 from fedward.privacy import ACCOUNTANTS, Guarantee, Ledger
-from fedward.privacy.guarantee import PAPERS_SAMPLING
+from fedward.privacy.older_words import PAPERS_SAMPLING
 from fedward.report.page.chart import thinned
 
 _MOST = {"moments": 12, "rdp": 12, "pld": 4}
@@ -50,7 +50,7 @@ def spent(run: RunRecord) -> Spent | None:
             notes.append(f"{NAMES[name]} is not drawn: {error}.")
             continue
         label = NAMES[name]
-        if PAPERS_SAMPLING in last.caveat:
+        if last.papers_sampling:
             label += ", no proof"
             notes.append(f"{label}: {PAPERS_SAMPLING}.")
         found[label] = (*points, (float(rounds[-1]), last.epsilon))

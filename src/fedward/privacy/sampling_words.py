@@ -1,0 +1,110 @@
+"""How cohorts and batches were drawn, in words that are made from a ledger's events and terms alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dp_accounting import (
+    ComposedDpEvent,
+    DpEvent,
+    GaussianDpEvent,
+    NonPrivateDpEvent,
+    NoOpDpEvent,
+    PoissonSampledDpEvent,
+    SampledWithoutReplacementDpEvent,
+    SelfComposedDpEvent,
+)
+
+from fedward.privacy.spending import Spending, mechanisms, non_private
+from fedward.privacy.terms import ExactAttackers, Terms
+
+NOT_ACCOUNTED, NOTHING = "not accounted for", "nothing charged"
+EVERYONE = "everyone in every round"
+LOOKS_ONLY = "looks at norms only"
+LOOKS_INCLUDED = "the server's looks at norms included"
+DEVIATING = "attackers need not follow the local protocol"
+PUBLIC_SIZES = "data sizes public"
+ONE_RELEASE = "one clipped gradient with noise at the user"
+WHOLE_COHORT = "noise of the whole cohort"
+
+
+def sampling_in_words(spending: Spending, terms: Terms) -> str:
+    """The part of a guarantee about sampling; equal events and terms give equal words.
+
+    >>> from fedward.privacy.terms import Terms
+    >>> event = PoissonSampledDpEvent(0.1, GaussianDpEvent(3.0))
+    >>> sampling_in_words([(event, 3)], Terms())
+    'Poisson sampling q = 0.1'
+    >>> sampling_in_words([(SelfComposedDpEvent(event, 5), 3)], Terms(noise_of="user", public_sizes=True))
+    'DP-SGD at the user, batches p = 0.1, 5 steps a round, data sizes public'
+    """
+    name = _drawn if terms.noise_of in ("server", "looks") else _at_the_user
+    # In the order in which they were first charged, each once.
+    kinds = dict.fromkeys(words for event, _ in spending for words in name(event, terms))
+    drawn = " and ".join(kinds) or (NOT_ACCOUNTED if non_private(mechanisms(spending)) else NOTHING)
+    return ", ".join(filter(None, (_prefix(terms), drawn, *_suffixes(terms))))
+
+
+def staged_in_words(staged: ExactAttackers) -> str:
+    """What a guarantee says of cohorts with an exact number of attackers."""
+    return (
+        f"staged with exactly {staged.each} of {staged.attackers} attackers in every cohort "
+        "(outside the sampling of certificates)"
+    )
+
+
+def _prefix(terms: Terms) -> str:
+    return LOOKS_ONLY if terms.noise_of == "looks" else ""
+
+
+def _suffixes(terms: Terms) -> Iterator[str]:
+    if terms.public_sizes:
+        yield PUBLIC_SIZES
+    if terms.staged is not None:
+        yield staged_in_words(terms.staged)
+    if terms.deviating:
+        yield DEVIATING
+    if terms.looks:
+        yield LOOKS_INCLUDED
+
+
+def _drawn(event: DpEvent, terms: Terms) -> Iterator[str]:
+    """How a cohort is drawn that the server adds noise about."""
+    if isinstance(event, PoissonSampledDpEvent):
+        yield f"Poisson sampling q = {event.sampling_probability:g}"
+    elif isinstance(event, SampledWithoutReplacementDpEvent):
+        yield f"fixed-size sampling m = {event.sample_size}"
+    elif isinstance(event, SelfComposedDpEvent):
+        yield from _drawn(event.event, terms)
+    elif isinstance(event, ComposedDpEvent):
+        for part in event.events:
+            yield from _drawn(part, terms)
+    elif not isinstance(event, NoOpDpEvent | NonPrivateDpEvent):
+        yield EVERYONE
+
+
+def _at_the_user(event: DpEvent, terms: Terms) -> Iterator[str]:
+    """What a user does that protects itself; the first part of a composition, the others are looks."""
+    if isinstance(event, ComposedDpEvent):
+        yield from _at_the_user(event.events[0], terms)
+        return
+    if isinstance(event, NoOpDpEvent | NonPrivateDpEvent):
+        return
+    steps = 1
+    if isinstance(event, SelfComposedDpEvent):
+        event, steps = event.event, event.count
+    if isinstance(event, PoissonSampledDpEvent):
+        p = event.sampling_probability / (terms.claimed_rate or 1.0)
+        own = f"DP-SGD at the user, batches p = {p:g}, {steps} step{'' if steps == 1 else 's'} a round"
+    else:
+        assert isinstance(event, GaussianDpEvent)
+        own = ONE_RELEASE
+    yield own + _of_the_cohort(terms)
+
+
+def _of_the_cohort(terms: Terms) -> str:
+    if terms.noise_of != "cohort":
+        return ""
+    if terms.claimed_rate is not None:
+        return f"; probability p q, q = {terms.claimed_rate:g}, {WHOLE_COHORT}"
+    return f"; {WHOLE_COHORT}" + ("" if terms.cohort is None else f", m = {terms.cohort:g}")
