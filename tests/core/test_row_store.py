@@ -7,6 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.hostile_tensors import UNFIT
+from core.rounds import GARBAGE
 from fedward.core.row_store import RowStore
 from fedward.core.types import Row
 from fedward.core.validate import InvalidValue
@@ -131,3 +133,14 @@ def test_a_file_that_takes_little_at_a_time_loses_nothing(monkeypatch: pytest.Mo
 def test_memory_must_be_a_number_of_bytes() -> None:
     with pytest.raises(InvalidValue, match="memory must be"):
         RowStore(memory=-1)
+
+
+@pytest.mark.filterwarnings("ignore")  # torch warns about kinds of tensors that it is leaving
+@pytest.mark.parametrize("kind", sorted({*UNFIT, "numpy"} - {"one that broadcasts"}))
+def test_what_is_no_update_is_kept_as_it_came_for_the_round_to_reject(kind: str) -> None:
+    row = Row(3, UNFIT[kind](torch.ones(23)) if kind in UNFIT else GARBAGE[kind])
+    store = RowStore(memory=0)
+    store.put("a", row)
+    assert store.get("a") is row
+    assert store.pop("a") is row
+    assert store.free == 0

@@ -33,6 +33,7 @@ def check_setup(
         refuse_batch_norm(module)
     check_output(module, federation)
     if isinstance(algorithm.local, PrivateTrainer):
+        refuse_own_tensors(module)
         algorithm.local.check_model(module, federation.examples.batch(torch.arange(1))[0])
     bounds = check_clipping(algorithm, ParameterSpec.of(module).size)
     if adversary is not None:
@@ -91,6 +92,16 @@ def refuse_batch_norm(module: nn.Module) -> None:
                 f"layer {name or 'of the model'} is {type(layer).__name__}, which is refused under "
                 "differential privacy: it mixes examples or keeps statistics of them; use nn.GroupNorm or "
                 "nn.LayerNorm instead"
+            )
+
+
+def refuse_own_tensors(module: nn.Module) -> None:
+    """Where users clip for themselves, nothing in the model may answer for its own gradient."""
+    for name, tensor in (*module.named_parameters(), *module.named_buffers()):
+        if type(tensor) not in (Tensor, nn.Parameter):
+            raise InvalidValue(
+                f"{name} of the model is a {type(tensor).__name__}, which is refused where users protect "
+                "themselves: such a class can say of its own gradient that it is small; use nn.Parameter"
             )
 
 

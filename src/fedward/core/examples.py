@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedward.core.plain import as_plain
 from fedward.core.validate import InvalidType, InvalidValue
 
 
@@ -29,6 +30,8 @@ class Ragged:
     offsets: Tensor
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "values", as_plain("ragged values", self.values))
+        object.__setattr__(self, "offsets", as_plain("ragged offsets", self.offsets))
         steps = self.offsets.diff()
         if self.offsets.dtype != torch.int64 or self.offsets.ndim != 1 or len(self.offsets) < 1:
             raise InvalidType("ragged offsets must be one row of int64")
@@ -69,12 +72,18 @@ class Ragged:
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Inputs ``x`` (flat ``[n, ...]`` or ragged) and one label each."""
+    """Inputs ``x`` (flat ``[n, ...]`` or ragged) and one label each.
+
+    Both become plain tensors, whatever class they are given in: a picture of torchvision's, say.
+    """
 
     x: Tensor | Ragged
     y: Tensor
 
     def __post_init__(self) -> None:
+        if not isinstance(self.x, Ragged):
+            object.__setattr__(self, "x", as_plain("examples", self.x))
+        object.__setattr__(self, "y", as_plain("labels", self.y))
         if len(self.x) != len(self.y):
             raise InvalidValue(f"there are {len(self.x)} examples but {len(self.y)} labels")
 
@@ -138,7 +147,7 @@ def _labels(y: Any) -> Tensor:
 
 def _tensor(name: str, values: Any) -> Tensor:
     if isinstance(values, Tensor):
-        return values.detach()
+        return as_plain(name, values).detach()
     array = np.asarray(values)
     if array.dtype.kind not in "buif":
         raise InvalidType(f"{name} must be numbers, got an array of {array.dtype}")

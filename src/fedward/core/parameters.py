@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.nn.modules.batchnorm import _NormBase
 
+from fedward.core.plain import as_plain
 from fedward.core.single_columns import avoid_overread
 from fedward.core.strided_points import avoid_overrun
 from fedward.core.validate import InvalidType, InvalidValue
@@ -37,10 +38,11 @@ class ParameterSpec:
 
     @classmethod
     def of(cls, module: nn.Module) -> ParameterSpec:
-        parameters = [(name, p) for name, p in module.named_parameters() if p.requires_grad]
-        if not parameters:
+        trainable = [(name, p) for name, p in module.named_parameters() if p.requires_grad]
+        if not trainable:
             raise InvalidValue(f"{type(module).__name__} has no trainable parameters")
-        statistics = list(_running_statistics(module))
+        parameters = _plain(trainable)
+        statistics = _plain(_running_statistics(module))
         kinds = {tensor.dtype for _, tensor in parameters + statistics}
         if len(kinds) > 1 or not kinds <= {torch.float32, torch.float64}:
             found = ", ".join(sorted(str(kind) for kind in kinds))
@@ -83,9 +85,11 @@ class ParameterSpec:
         }
 
     def flatten(self, module: nn.Module) -> Tensor:
-        """A copy of the module's parameters as one vector."""
+        """A copy of the module's parameters as one vector: a plain tensor, whatever class they are of."""
         tensors = dict(module.named_parameters()) | dict(module.named_buffers())
-        return torch.cat([_flat(tensors[name].detach()) for name in self.names])
+        return torch.cat(
+            [_flat(tensor) for _, tensor in _plain((name, tensors[name]) for name in self.names)]
+        )
 
     @torch.no_grad()
     def load(self, module: nn.Module, vector: Tensor) -> None:
@@ -147,6 +151,10 @@ def _running_statistics(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
                 buffer = getattr(layer, name)
                 if isinstance(buffer, Tensor):
                     yield (f"{prefix}.{name}" if prefix else name), buffer
+
+
+def _plain(named: Iterable[tuple[str, Tensor]]) -> list[tuple[str, Tensor]]:
+    return [(name, as_plain(f"parameter {name}", tensor).detach()) for name, tensor in named]
 
 
 def _shaped(flat: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from fedward.core.algorithm import Algorithm, total_bound
 from fedward.core.federation import Federation
+from fedward.core.plain import plain, plain_number
 from fedward.core.randomness import local_seed, private_local_seed, private_stream, stream
 from fedward.core.types import (
     Adversary,
@@ -157,41 +158,55 @@ def _why_kept(algorithm: Algorithm, taken: int, outcomes: list[tuple[int, str]])
     return ""
 
 
+_Lost = Literal["dropped", "rejected"]
+_Sent = Tensor | _Lost
+"""What came of a user: a plain tensor of the model's shape, or how it got lost."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Received:
     user: int
     num_examples: int
     reported: float | None
     update: Tensor
-    outcome: Literal["taken", "dropped", "rejected"]
+    outcome: Literal["taken"] | _Lost
 
 
 def _receive(plan: Plan, rows: Iterable[Row], state: ServerState, seed: int) -> Iterator[_Received]:
     """The rows after the adversary had its turn; what is missing or malformed has become zero."""
     reports: dict[int, float | None] = {}
-    for job, sent in _sent(plan, _in_order(plan, rows, reports), state, seed):
-        update = None if sent is None else _well_formed(sent, state.parameters)
-        outcome: Literal["taken", "dropped", "rejected"] = "taken"
-        if update is None:
-            outcome = "dropped" if sent is None else "rejected"
-            update = torch.zeros_like(state.parameters)
-        reported = _norm(reports.pop(job.user)) if outcome == "taken" else None
-        yield _Received(job.user, job.num_examples, reported, update, outcome)
+    for job, sent in _sent(plan, _in_order(plan, rows, state, reports), state, seed):
+        if isinstance(sent, Tensor) and not _finite(sent):
+            sent = "rejected"
+        if isinstance(sent, Tensor):
+            yield _Received(job.user, job.num_examples, _norm(reports.pop(job.user)), sent, "taken")
+        else:
+            yield _Received(job.user, job.num_examples, None, torch.zeros_like(state.parameters), sent)
 
 
-def _in_order(plan: Plan, rows: Iterable[Row], reports: dict[int, float | None]) -> Iterator[tuple[Job, Any]]:
+def _in_order(
+    plan: Plan, rows: Iterable[Row], state: ServerState, reports: dict[int, float | None]
+) -> Iterator[tuple[Job, _Sent]]:
     for job, row in zip(plan.jobs, rows, strict=True):
         if row.user != job.user:
             raise InvalidValue(
                 f"backend must return rows in the order of the jobs, got {row.user} for {job.user}"
             )
         reports[job.user] = row.norm
-        yield job, row.update
+        yield job, _let_in(row.update, state)
+
+
+def _let_in(sent: Any, state: ServerState) -> _Sent:
+    """What was sent, as a plain tensor: nothing else of it ever comes to an adversary, a norm or a rule."""
+    if sent is None:
+        return "dropped"
+    update = plain(sent, state.parameters)
+    return "rejected" if update is None else update
 
 
 def _sent(
-    plan: Plan, trained: Iterator[tuple[Job, Any]], state: ServerState, seed: int
-) -> Iterator[tuple[Job, Any]]:
+    plan: Plan, trained: Iterator[tuple[Job, _Sent]], state: ServerState, seed: int
+) -> Iterator[tuple[Job, _Sent]]:
     """What every user sends. Rows stream unless the adversary wants to see them all first."""
     adversary = plan.adversary
     if adversary is None:
@@ -207,49 +222,39 @@ def _sent(
             continue
         sight = everything or _sight(plan, [(job, update)], state)
         rng = stream(seed, "tampering", replica=state.replica, round=plan.round, user=job.user)
-        yield job, adversary.tamper(job.user, update.clone(), sight, rng)
+        yield job, _let_in(adversary.tamper(job.user, update, sight, rng), state)
 
 
-def _sight(plan: Plan, trained: list[tuple[Job, Any]], state: ServerState) -> Sight:
+def _sight(plan: Plan, trained: list[tuple[Job, _Sent]], state: ServerState) -> Sight:
     """What the adversary may see of these rows. It gets copies: nobody else's row is in its reach."""
     adversary = plan.adversary
     assert adversary is not None
     users, parameters = adversary.users, state.parameters
-    own = {job.user: row.clone() for job, row in trained if job.user in users and isinstance(row, Tensor)}
+    rows = [(job.user, row) for job, row in trained if isinstance(row, Tensor)]
     cohort, honest = None, None
     if adversary.knowledge == "cohort":
         cohort = tuple(plan.cohort.tolist())
         if adversary.needs_all_rows:
-            # What the server would reject is no update: rows of other shapes could not even be stacked.
-            others = [_well_formed(row, parameters) for job, row in trained if job.user not in users]
-            taken = [row for row in others if row is not None]
-            honest = torch.stack(taken) if taken else parameters.new_zeros(0, len(parameters))
+            # What the server would reject is no update.
+            others = [row for user, row in rows if user not in users and _finite(row)]
+            honest = torch.stack(others) if others else parameters.new_zeros(0, len(parameters))
     return Sight(
         round=plan.round,
         parameters=parameters.clone(),
         bounds=plan.bounds,
-        own=own,
+        own={user: row.clone() for user, row in rows if user in users},
         cohort=cohort,
         honest=honest,
     )
 
 
-def _norm(reported: float | None) -> float | None:
+def _norm(sent: float | None) -> float | None:
     """What a user says its norm was; None if that is no norm: the server then takes the row's own."""
+    reported = plain_number(sent)
     return reported if reported is not None and 0 <= reported < math.inf else None
 
 
-def _well_formed(sent: Any, parameters: Tensor) -> Tensor | None:
-    """What a user sent, as an update; None if it is not one.
-
-    The shape must be exactly right: a row of shape (1,) would otherwise broadcast over the whole model.
-    """
-    if not isinstance(sent, Tensor) or sent.layout != torch.strided or sent.device != parameters.device:
-        return None
-    if sent.shape != parameters.shape or not sent.is_floating_point():
-        return None
-    update = sent.detach().to(parameters.dtype)
+def _finite(update: Tensor) -> bool:
     # One number that is not finite makes the sum so too, and a sum is twenty times as fast; only the sum of
     # huge numbers may overflow without one.
-    finite = math.isfinite(float(update.sum())) or bool(torch.isfinite(update).all())
-    return update if finite else None
+    return math.isfinite(float(update.sum())) or bool(torch.isfinite(update).all())

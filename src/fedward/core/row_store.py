@@ -11,7 +11,9 @@ from typing import BinaryIO
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from fedward.core.plain import plain_view
 from fedward.core.types import Row
 from fedward.core.validate import whole
 
@@ -58,19 +60,19 @@ class RowStore:
         return len(self._rows)
 
     def put(self, name: Hashable, row: Row) -> None:
-        size = _size(row)
-        if size <= self._free:
+        update, size = _storable(row), _size(row)
+        if update is None or size <= self._free:
             self._free -= size
             self._rows[name] = row
             return
         if self._file is None:
             self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - it lives as long as the store
             weakref.finalize(self, self._file.close)
-        array = row.update.numpy()
+        array = update.numpy()
         gaps = self._gaps.get(size)
         place = gaps.pop() if gaps else self._end
         self._end = max(self._end, place + size)
-        content, done = memoryview(array).cast("B"), 0
+        content, done = array.data.cast("B"), 0
         while done < size:  # a file may take less than it was given
             done += os.pwrite(self._file.fileno(), content[done:], place + done)
         self._rows[name] = _OnDisk(row.user, row.norm, array.dtype, place, size)
@@ -104,6 +106,14 @@ class RowStore:
             self._file = None
 
 
+def _storable(row: Row) -> Tensor | None:
+    """The update of a row, if it can be written to a file; what is none is left for the round to reject."""
+    view = plain_view(row.update, torch.device("cpu"))
+    usual = view is not None and view.dtype in (torch.float32, torch.float64) and view.is_contiguous()
+    return view if usual else None
+
+
 def _size(row: Row) -> int:
-    # A user that dropped out has sent nothing, and what is no tensor is small.
-    return row.update.nbytes if isinstance(row.update, torch.Tensor) else 0
+    # A user that dropped out has sent nothing, and what is no update is not what fills the memory.
+    update = _storable(row)
+    return 0 if update is None else update.nbytes

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
+from fedward.core.plain import as_plain
 from fedward.core.randomness import Source
 from fedward.privacy.events import Adjacency
 from fedward.privacy.guarantee import Unit
@@ -33,7 +34,8 @@ Knowledge = Literal["own", "cohort"]
 class ServerState:
     """All that one replica needs to go on: what a checkpoint holds.
 
-    ``users`` is what every user has spent on its own device; None where the server protects them.
+    ``users`` is what every user has spent on its own device; None where the server protects them. Its tensors
+    are plain ones, whatever class they were given in.
     """
 
     replica: int
@@ -43,6 +45,12 @@ class ServerState:
     policy: PolicyState
     ledger: Ledger
     users: UserLedgers | None = None
+
+    def __post_init__(self) -> None:
+        parameters = as_plain("parameters of a state", self.parameters)
+        server = tuple(as_plain("tensors of the server's optimiser", each) for each in self.server)
+        object.__setattr__(self, "parameters", parameters)
+        object.__setattr__(self, "server", server)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -81,6 +89,7 @@ class Plan:
 class Row:
     """What came back for one job: an update, or None if the user dropped out.
 
+    Nothing of it is trusted: what ``update`` is and says of itself is settled by ``fedward.core.plain``.
     ``norm`` is that of the update before the user itself clipped and noised it: what a look at norms is
     about where users protect themselves.
     """
