@@ -107,6 +107,9 @@ def one_round(
 class Tamperer:
     """An adversary that sends what it is told to, on its own or on poisoned data."""
 
+    rounds: tuple[int, ...] | None = None
+    per_cohort: int | None = None
+
     def __init__(
         self, users: set[int], sent: Callable[[int, Tensor], Any], data: Examples | None = None
     ) -> None:

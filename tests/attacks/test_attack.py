@@ -11,10 +11,11 @@ from torch import Tensor
 
 import fedward
 from attacks.staged_training import train_under
-from fedward.attacks import Attack, NamedUsers, PerCohort, RandomUsers, Staged
+from fedward.attacks import Attack, ModelPoisoningDefaults, NamedUsers, PerCohort, RandomUsers, Staged
 from fedward.attacks.model_poisoning import (
     ALittleIsEnough,
     Collude,
+    ConstrainAndScale,
     GaussianUpdate,
     InnerProductManipulation,
     Scale,
@@ -34,8 +35,9 @@ from fedward.core.algorithm import Algorithm
 from fedward.core.federation import Federation
 from fedward.core.types import ServerState
 from fedward.core.validate import InvalidType, InvalidValue
-from fedward.presets import fedavg
+from fedward.presets import fedavg, insdp_fedavg
 from fedward.sampling import EveryoneSampler, PoissonSampler
+from part_examples import TINY_DP_SGD
 from support import tiny_algorithm, tiny_picture_model, tiny_pictures, tiny_sgd
 
 PICTURES = tiny_pictures()
@@ -339,3 +341,82 @@ def test_an_epsilon_says_that_a_natural_backdoor_rearranged_the_federation() -> 
     assert any("handed to the attackers" in note for note in staged.notes)
     clean = attack.stage(algorithm, PICTURES, 1).algorithm
     assert "handed" not in str(replace(clean, handed_out=0).guarantee(12, 2, 1e-3, "rdp"))
+
+
+class Silent:
+    """An attack of somebody's own that says nothing of itself but what it does to updates."""
+
+    needs = "own"
+    needs_all_rows = False
+
+    def trainer(self, trainer: Any, round: int, bounds: Any) -> Any:
+        return trainer
+
+    def tamper(self, update: Tensor, sight: Any, rng: np.random.Generator) -> Tensor:
+        return -update
+
+
+class Ordinary(ModelPoisoningDefaults, Silent):
+    """The same, with the documented answers."""
+
+
+FLAGS = ("discards_update", "trains_its_own_way", "skips_local_privacy")
+
+
+@pytest.mark.parametrize("missing", ["needs", "needs_all_rows", *FLAGS])
+def test_an_attack_that_leaves_out_an_answer_is_refused_in_words(missing: str) -> None:
+    """Silence was taken for a no: an attack that skipped local privacy without saying so had no note."""
+    said = {"needs": "own", "needs_all_rows": False} | dict.fromkeys(FLAGS, False)
+    methods = {"trainer": Silent.trainer, "tamper": Silent.tamper}
+    whole = type("Mine", (), said | methods)()
+    assert Attack(who=SOME, model=(whole,)).model == (whole,)
+    partial = type("Mine", (), {name: value for name, value in said.items() if name != missing} | methods)()
+    with pytest.raises(InvalidType, match=rf"{missing} must be declared by Mine, got nothing"):
+        Attack(who=SOME, model=(partial,))
+
+
+@pytest.mark.parametrize("answer", [None, "no", 0])
+@pytest.mark.parametrize("flag", FLAGS)
+def test_an_answer_is_yes_or_no(flag: str, answer: Any) -> None:
+    part = type("Mine", (Ordinary,), {flag: answer})()
+    with pytest.raises(InvalidType, match=rf"{flag} of Mine must be True or False, got {answer!r}"):
+        Attack(who=SOME, model=(part,))
+
+
+def test_an_attack_inherits_the_documented_answers_and_may_give_others() -> None:
+    part = Ordinary()
+    assert [getattr(part, flag) for flag in FLAGS] == [False, False, False]
+    Attack(who=SOME, model=(Scale(factor=2.0), part))
+    blind = type("Blind", (Ordinary,), {"discards_update": True})()
+    with pytest.raises(InvalidValue, match="throws away what came before it"):
+        Attack(who=SOME, model=(Scale(factor=2.0), blind))
+    stubborn = type("Stubborn", (Ordinary,), {"trains_its_own_way": True})()
+    with pytest.raises(InvalidValue, match="in one way of their own"):
+        Attack(who=SOME, model=(stubborn, TrainAndScale(local=tiny_sgd(), factor=2.0)))
+
+
+def test_a_fault_inside_an_attack_is_not_taken_for_a_missing_answer() -> None:
+    class Broken(Ordinary):
+        @property
+        def needs_all_rows(self) -> bool:  # type: ignore[override]
+            return bool(self.elsewhere)  # type: ignore[attr-defined]
+
+    with pytest.raises(AttributeError, match="elsewhere"):
+        Attack(who=SOME, model=(Broken(),))
+
+
+@pytest.mark.parametrize(
+    ("part", "noted"),
+    [
+        (ConstrainAndScale(local=tiny_sgd(), factor=3.0, norm=0.4), True),
+        (TrainAndScale(local=tiny_sgd(), factor=3.0), True),
+        (TrainAndScale(local=TINY_DP_SGD, factor=3.0), False),
+        (Scale(factor=3.0), False),
+        (Ordinary(), False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_attackers_who_train_without_their_own_noise_are_noted(part: Any, noted: bool) -> None:
+    algorithm = insdp_fedavg(num_users=12, sampler=EveryoneSampler(), local=TINY_DP_SGD)
+    notes = Attack(who=SOME, model=(part,)).stage(algorithm, PICTURES, 1).notes
+    assert any("skip their own clipping and noise" in note for note in notes) == noted

@@ -11,7 +11,7 @@ from fedward.attacks.model_poisoning import ConstrainAndScale, TrainAndScale
 from fedward.clipping import RawMedian
 from fedward.core.check import check_setup
 from fedward.core.types import Bounds, LocalTrainer
-from fedward.core.validate import InvalidValue
+from fedward.core.validate import InvalidType, InvalidValue
 from fedward.local import ProjectedSGD
 from fedward.presets import bulyan, krum
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
@@ -108,3 +108,18 @@ def test_an_attack_in_rounds_that_never_come_is_refused(chosen: tuple[int, ...])
     with pytest.raises(InvalidValue, match=message):
         fedward.train(tiny_algorithm(), MODEL, FEDERATION, rounds=4, seed=1, adversary=crew(rounds=chosen))
     fedward.train(tiny_algorithm(), MODEL, FEDERATION, rounds=10, seed=1, adversary=crew(rounds=chosen))
+
+
+@pytest.mark.parametrize("missing", ["users", "knowledge", "needs_all_rows", "rounds", "per_cohort"])
+def test_an_adversary_that_leaves_out_an_answer_is_refused_in_words(missing: str) -> None:
+    """Without its rounds it was tried in the first alone, without its number in a cohort in no sampler."""
+
+    class Silent(Tamperer):
+        def __getattribute__(self, name: str) -> Any:
+            if name == missing:
+                raise AttributeError(f"no {name}", name=name, obj=self)
+            return super().__getattribute__(name)
+
+    adversary = Silent({1}, lambda user, update: update)
+    with pytest.raises(InvalidType, match=rf"{missing} must be declared by Silent, got nothing"):
+        fedward.train(tiny_algorithm(), MODEL, FEDERATION, rounds=2, seed=1, adversary=adversary)

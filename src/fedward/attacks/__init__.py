@@ -7,6 +7,7 @@ from fedward.attacks.attacker import Attacker
 from fedward.attacks.goal import Goal
 from fedward.attacks.model_poisoning import MODEL_POISONINGS
 from fedward.attacks.poisoning import POISONINGS
+from fedward.attacks.types import ModelPoisoningDefaults
 from fedward.attacks.who import WHO, NamedUsers, PerCohort, RandomUsers
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Attack",
     "Attacker",
     "Goal",
+    "ModelPoisoningDefaults",
     "NamedUsers",
     "PerCohort",
     "RandomUsers",

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from fedward.attacks.attacker import Attacker
 from fedward.attacks.cohort import StagedCohort
+from fedward.attacks.declared import check_declared
 from fedward.attacks.goal import Goal, split_test
 from fedward.attacks.model_poisoning import MODEL_POISONINGS
 from fedward.attacks.poisoning import POISONINGS
@@ -95,6 +96,7 @@ class Attack:
         if not self.data and not self.model:
             raise InvalidValue("an attack needs a poisoning of data or of updates, got neither")
         for part in self.model:
+            check_declared(part)
             if part.needs == "cohort" and self.knowledge == "own":
                 raise InvalidValue(
                     f"{part} needs to know {KNOWLEDGE['cohort']}, but knowledge = 'own' says that attackers "
@@ -107,12 +109,12 @@ class Attack:
                     f"updates, got it after {self.model[0]}"
                 )
         for part in self.model[1:]:
-            if getattr(part, "discards_update", False):
+            if part.discards_update:
                 raise InvalidValue(
                     f"{part} throws away what came before it, so it must come first among the poisonings of "
                     f"updates, got it after {self.model[0]}"
                 )
-        own_ways = [part for part in self.model if getattr(part, "trains_its_own_way", False)]
+        own_ways = [part for part in self.model if part.trains_its_own_way]
         if len(own_ways) > 1:
             raise InvalidValue(
                 f"attackers can train in one way of their own, got {own_ways[0]} and {own_ways[1]}"
@@ -245,7 +247,7 @@ class Attack:
 
     def _notes(self, algorithm: Algorithm) -> tuple[str, ...]:
         notes = []
-        if self.data and self.model and getattr(self.model[0], "discards_update", False):
+        if self.data and self.model and self.model[0].discards_update:
             notes.append(f"{self.model[0]} throws away what was trained: the poisoned data has no effect.")
         if self.who.per_cohort is not None:
             notes.append(
@@ -257,7 +259,7 @@ class Attack:
                 f"{algorithm.handed_out:,} examples of honest users were handed to the attackers: every ε is "
                 "about the federation after that."
             )
-        if algorithm.accounting == "users" and _skip_privacy(self.model):
+        if algorithm.accounting == "users" and any(part.skips_local_privacy for part in self.model):
             notes.append(
                 "The attackers skip their own clipping and noise, and nobody clips after them. What is "
                 "guaranteed to the other users stands: each relies on its own noise."
@@ -284,10 +286,6 @@ def _taken_from_honest(federation: Federation, data: tuple[Poisoning, ...], user
         return 0
     attackers = torch.tensor(sorted(users))
     return int((_held_out(federation, data) & ~torch.isin(_owners(federation), attackers)).sum())
-
-
-def _skip_privacy(parts: tuple[ModelPoisoning, ...]) -> bool:
-    return any(getattr(part, "skips_local_privacy", False) for part in parts)
 
 
 def _named(poisonings: tuple[Poisoning | Unprepared, ...]) -> list[tuple[str, Poisoning | Unprepared]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from torch import Tensor
@@ -47,7 +47,12 @@ class Poisoning(Protocol):
 
 
 class ModelPoisoning(Protocol):
-    """A bad update: how an attacker trains, and what it sends instead of what it trained."""
+    """A bad update: how an attacker trains, and what it sends instead of what it trained.
+
+    It says of itself all that is asked here; ``Attack`` refuses one that leaves something out, since nobody
+    may take silence for a no. An attack that does none of the last three inherits from
+    ``ModelPoisoningDefaults``.
+    """
 
     @property
     def needs(self) -> Knowledge:
@@ -57,11 +62,35 @@ class ModelPoisoning(Protocol):
     def needs_all_rows(self) -> bool:
         """Whether it reads other rows than the one that it replaces."""
 
+    @property
+    def discards_update(self) -> bool:
+        """Whether what is sent does not depend on what was trained: bad data has no effect then, nor has a
+        poisoning of updates before it."""
+
+    @property
+    def trains_its_own_way(self) -> bool:
+        """Whether ``trainer`` gives another trainer than it was given; of several only one can."""
+
+    @property
+    def skips_local_privacy(self) -> bool:
+        """Whether its users leave out the clipping and the noise that they owe to themselves."""
+
     def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
         """What an attacker trains with, instead of the round's ``trainer``."""
 
     def tamper(self, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
         """What is sent instead of ``update``, which may be changed in place."""
+
+
+class ModelPoisoningDefaults:
+    """What a poisoning of updates is unless it says otherwise: a base for attacks of one's own.
+
+    The update that is sent is made from the one that was trained, as everybody trains.
+    """
+
+    discards_update: ClassVar[bool] = False
+    trains_its_own_way: ClassVar[bool] = False
+    skips_local_privacy: ClassVar[bool] = False
 
 
 class Who(Protocol):

@@ -13,7 +13,7 @@ from fedward.core.algorithm import Algorithm, total_bound
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
 from fedward.core.types import Adversary, Bounds, Knowledge, PrivateTrainer
-from fedward.core.validate import InvalidValue, one_of
+from fedward.core.validate import InvalidType, InvalidValue, one_of
 
 
 def check_setup(
@@ -44,12 +44,13 @@ def check_adversary(
     adversary: Adversary, algorithm: Algorithm, num_users: int, bounds: Bounds, rounds: int | None = None
 ) -> None:
     """An adversary must say what it knows, own users that exist, act in time, and be able to train."""
+    _check_declared(adversary)
     one_of("knowledge", adversary.knowledge, get_args(Knowledge))
     strangers = sorted(user for user in adversary.users if not 0 <= user < num_users)
     if strangers:
         raise InvalidValue(f"attackers must be users from 0 to {num_users - 1}, got {strangers[0]}")
     _check_staged(adversary, algorithm)
-    chosen = getattr(adversary, "rounds", None) or (0,)
+    chosen = adversary.rounds or (0,)
     if rounds is not None and max(chosen) >= rounds:
         raise InvalidValue(
             f"rounds of the attack must lie below the number of rounds, {rounds}, got {max(chosen)} "
@@ -57,6 +58,20 @@ def check_adversary(
         )
     for round in chosen:
         adversary.trainer(algorithm.local.at_round(round, bounds), round, bounds)
+
+
+def _check_declared(adversary: Adversary) -> None:
+    """Silence is no answer: an adversary that leaves something out is not taken for a harmless one."""
+    try:
+        _ = adversary.users, adversary.knowledge, adversary.needs_all_rows
+        _ = adversary.rounds, adversary.per_cohort
+    except AttributeError as error:
+        if error.obj is not adversary:  # a fault inside of it
+            raise
+        raise InvalidType(
+            f"{error.name} must be declared by {type(adversary).__name__}, got nothing; "
+            "fedward.core.types.Adversary says what it means"
+        ) from error
 
 
 def _check_staged(adversary: Adversary, algorithm: Algorithm) -> None:
@@ -67,7 +82,7 @@ def _check_staged(adversary: Adversary, algorithm: Algorithm) -> None:
             raise InvalidValue(f"attackers that are shown all honest updates void the guarantee: {how}")
         if algorithm.accounting == "aggregate":
             raise InvalidValue(f"attackers know or leave out the noise that the guarantee counts on: {how}")
-    if getattr(adversary, "per_cohort", None) is not None and algorithm.sampler.staged is None:
+    if adversary.per_cohort is not None and algorithm.sampler.staged is None:
         raise InvalidValue(
             "attackers with an exact number in every cohort need the sampler that draws them so: train with "
             "the algorithm of Attack.stage(...)"

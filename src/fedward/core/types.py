@@ -330,6 +330,14 @@ class Adversary(Protocol):
     def needs_all_rows(self) -> bool:
         """Whether ``tamper`` reads other rows than the user's own, so that all must be in first."""
 
+    @property
+    def rounds(self) -> tuple[int, ...] | None:
+        """The rounds in which it does not follow the protocol, counted from 0; None for all of them."""
+
+    @property
+    def per_cohort(self) -> int | None:
+        """How many of its users are in every cohort; None if they are sampled like everybody else."""
+
     def poison(
         self, user: int, examples: Examples, round: int, rng: np.random.Generator
     ) -> tuple[str, Examples] | None:

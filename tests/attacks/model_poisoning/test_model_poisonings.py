@@ -26,7 +26,7 @@ from fedward.attacks.model_poisoning import (
     SkipLocalPrivacy,
     TrainAndScale,
 )
-from fedward.core.types import Sight
+from fedward.core.types import PrivateTrainer, Sight
 from fedward.experiment.sections import OneOf, PartSection
 from fedward.local import FullGradient, NoisyGradient
 from support import tiny_algorithm, tiny_federation, tiny_model, tiny_sgd
@@ -135,3 +135,32 @@ def test_a_training_under_attack_goes_on_and_repeats_itself(part: Any, users: se
     assert torch.equal(attacked, train(crew))
     if not isinstance(part, Collude | ALittleIsEnough):  # one of them alone, or in a mean, changes nothing
         assert not torch.equal(attacked, train(None))
+
+
+@pytest.mark.parametrize("part", PARTS, ids=repr)
+def test_every_attack_of_ours_declares_every_flag_itself(part: Any) -> None:
+    for flag in ("needs_all_rows", "discards_update", "trains_its_own_way", "skips_local_privacy"):
+        assert flag in vars(type(part))
+        assert isinstance(getattr(part, flag), bool)
+    assert part.needs in ("own", "cohort")
+
+
+@pytest.mark.parametrize("part", PARTS, ids=repr)
+def test_an_attack_that_discards_what_was_trained_sends_the_same_whatever_it_was(part: Any) -> None:
+    sight = seen(part)
+    other = replace(sight, own={user: row * -3 + 1 for user, row in sight.own.items()})
+    same = torch.equal(tampered(part, sight), tampered(part, other))
+    # One that looks at honest rows uses its own where there are none of these.
+    assert same == part.discards_update or (not part.discards_update and part.needs == "cohort")
+
+
+@pytest.mark.parametrize("part", PARTS, ids=repr)
+def test_an_attack_trains_and_protects_itself_as_it_says(part: Any) -> None:
+    told = NoisyGradient(noise_multiplier=2.0, clip_bound=0.5)
+    found = part.trainer(told, 0, (0.5,))
+    assert part.trains_its_own_way == (found != told)
+    assert part.skips_local_privacy == (not isinstance(found, PrivateTrainer))
+
+
+def test_whoever_trains_with_a_private_trainer_of_its_own_does_not_skip_its_privacy() -> None:
+    assert not TrainAndScale(local=NoisyGradient(noise_multiplier=2.0), factor=5.0).skips_local_privacy

@@ -42,6 +42,9 @@ class ALittleIsEnough:
     deviations: float | None = None
 
     needs_all_rows: ClassVar[bool] = True
+    discards_update: ClassVar[bool] = False
+    trains_its_own_way: ClassVar[bool] = False
+    skips_local_privacy: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.deviations is not None:

@@ -45,6 +45,9 @@ class Collude:
 
     needs: ClassVar[Knowledge] = "own"
     needs_all_rows: ClassVar[bool] = True
+    discards_update: ClassVar[bool] = False
+    trains_its_own_way: ClassVar[bool] = False
+    skips_local_privacy: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         half_open_unit("spread", self.spread)

@@ -45,7 +45,9 @@ class ConstrainAndScale:
 
     needs: ClassVar[Knowledge] = "own"
     needs_all_rows: ClassVar[bool] = False
+    discards_update: ClassVar[bool] = False
     trains_its_own_way: ClassVar[bool] = True
+    skips_local_privacy: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.local, SGD):

@@ -37,6 +37,8 @@ class GaussianUpdate:
     needs: ClassVar[Knowledge] = "own"
     needs_all_rows: ClassVar[bool] = False
     discards_update: ClassVar[bool] = True
+    trains_its_own_way: ClassVar[bool] = False
+    skips_local_privacy: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         positive("standard deviation", self.std)

@@ -47,6 +47,8 @@ class InnerProductManipulation:
     needs: ClassVar[Knowledge] = "cohort"
     needs_all_rows: ClassVar[bool] = True
     discards_update: ClassVar[bool] = True
+    trains_its_own_way: ClassVar[bool] = False
+    skips_local_privacy: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         positive("scale factor", self.factor)

@@ -38,6 +38,9 @@ class Scale:
 
     needs: ClassVar[Knowledge] = "own"
     needs_all_rows: ClassVar[bool] = False
+    discards_update: ClassVar[bool] = False
+    trains_its_own_way: ClassVar[bool] = False
+    skips_local_privacy: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         positive("scale factor", self.factor)

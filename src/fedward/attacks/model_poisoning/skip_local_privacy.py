@@ -41,6 +41,7 @@ class SkipLocalPrivacy:
 
     needs: ClassVar[Knowledge] = "own"
     needs_all_rows: ClassVar[bool] = False
+    discards_update: ClassVar[bool] = False
     trains_its_own_way: ClassVar[bool] = True
     skips_local_privacy: ClassVar[bool] = True
 

@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from fedward.attacks.model_poisoning.scale import scaled
-from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
+from fedward.core.types import Bounds, Knowledge, LocalTrainer, PrivateTrainer, Sight
 from fedward.core.validate import InvalidType, positive
 
 
@@ -47,6 +47,7 @@ class TrainAndScale:
 
     needs: ClassVar[Knowledge] = "own"
     needs_all_rows: ClassVar[bool] = False
+    discards_update: ClassVar[bool] = False
     trains_its_own_way: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -55,6 +56,10 @@ class TrainAndScale:
         positive("scale factor", self.factor)
         if self.norm is not None:
             positive("norm that the attacker keeps to", self.norm)
+
+    @property
+    def skips_local_privacy(self) -> bool:
+        return not isinstance(self.local, PrivateTrainer)
 
     def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
         return self.local.at_round(round, bounds)
