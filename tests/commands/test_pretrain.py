@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import fedward as package
 from command_line import answer as fedward
 from fedward.experiment import weights_file
+from processes import until
 
 FILE = """
 seed = 1
@@ -61,7 +66,7 @@ def test_it_writes_weights_that_an_experiment_starts_from(
     assert 'weights = "weights/digits.pt"' in text
     about, _ = weights_file.from_bytes((folder / "weights/digits.pt").read_bytes(), "file")
     assert str(about) in text
-    assert [file.name for file in (folder / "weights").iterdir()] == ["digits.pt"]
+    assert {file.name for file in (folder / "weights").iterdir()} == {"digits.pt", ".digits.pt.fedward-lock"}
 
     code, text, _ = fedward("run", "experiment.toml", "--json", monkeypatch=monkeypatch, capsys=capsys)
     assert code == 0
@@ -121,3 +126,35 @@ def test_weights_of_another_model_end_an_experiment_before_it_starts(
     assert code == 2
     assert "weights weights/digits.pt must be those of digits_cnn, got those of mlp" in error
     assert not (folder / "runs").exists()
+
+
+def test_files_beside_the_weights_are_left_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / ".env.local").write_text("SECRET=1")
+    code, _, _ = fedward("pretrain", "digits.toml", "--out", "env", monkeypatch=monkeypatch, capsys=capsys)
+    assert code == 0
+    assert (folder / ".env.local").read_text() == "SECRET=1"
+
+
+def test_a_second_process_is_told_that_the_file_is_in_use(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both wrote the same file, each over the other's epochs."""
+    (folder / "long.toml").write_text(FILE.replace("epochs = 2", "epochs = 100000"))
+    ask = ("pretrain", "long.toml", "--out", "mine.pt")
+    here = os.environ | {"PYTHONPATH": str(Path(package.__file__).parents[1])}
+    with subprocess.Popen(
+        [sys.executable, "-m", "fedward", *ask], cwd=folder, env=here, stdout=subprocess.DEVNULL
+    ) as first:
+        try:
+            until((folder / "mine.pt").exists)
+            code, _, error = fedward(*ask, "--set", "epochs=1", monkeypatch=monkeypatch, capsys=capsys)
+        finally:
+            first.kill()
+    assert code == 2
+    assert "mine.pt is in use by another process" in error
+    assert "Traceback" not in error
+    # The lock is gone with the process that had it.
+    code, _, error = fedward(*ask, "--set", "epochs=1", monkeypatch=monkeypatch, capsys=capsys)
+    assert "in use" not in error

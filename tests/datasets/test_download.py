@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import os
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -133,3 +134,25 @@ def test_a_failure_says_which_file_to_put_where(tmp_path: Path, error: Exception
         f"{tmp_path} must hold the Toy files; put a.bin, b.bin there, from https://some.where/. "
         f"Downloading them failed: {error}"
     )
+
+
+def test_a_file_of_somebody_elses_with_an_official_name_is_left_alone(tmp_path: Path, serve: Serve) -> None:
+    asked = serve(PACKED)
+    (tmp_path / "set.zip").write_bytes(b"of mine")
+    for get in (
+        lambda: fetch("https://some.where/set.zip", md5(PACKED["set.zip"]), tmp_path, "set.zip"),
+        lambda: fetch_archive("https://some.where/set.zip", md5(PACKED["set.zip"]), tmp_path, MEMBERS),
+    ):
+        with pytest.raises(InvalidValue, match=r"set\.zip must have the checksum .* got another file"):
+            get()
+    assert asked == []
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"set.zip": b"of mine"}
+
+
+def test_unpacking_writes_over_no_other_file(tmp_path: Path) -> None:
+    theirs = tmp_path / f".a.bin-{os.getpid()}"
+    theirs.write_text("of mine")
+    (tmp_path / "set.zip").write_bytes(PACKED["set.zip"])
+    unpack(tmp_path / "set.zip", tmp_path, {"set/a.bin": "a.bin"})
+    assert theirs.read_text() == "of mine"
+    assert (tmp_path / "a.bin").read_bytes() == CONTENT["set/a.bin"]

@@ -175,14 +175,17 @@ def test_what_is_no_file_is_written_to(tmp_path: Path) -> None:
 
 def test_leftovers_of_a_kill_are_removed_and_nothing_else(tmp_path: Path) -> None:
     ours = (
-        ".certified.json.0123456789abcdef.part",
-        ".checkpoint-shadow-001.pt.ab3_x9k2",
-        ".run.json.abcdefgh",
+        ".certified.json.fedward-0123456789abcdef.part",
+        ".checkpoint-shadow-001.pt.fedward-fedcba9876543210.part",
     )
-    theirs = (".lock", ".notes.txt", ".run.json.bak", ".block.of-mine.txt", "run.json")
+    theirs = (
+        *(".lock", ".notes.txt", ".run.json.bak", ".block.of-mine.txt", "run.json"),
+        *(".ledger.json.backup", ".model.pt.original", ".run.json.abcdefgh", ".result.of_mine"),
+        *(".film.0123456789abcdef.part", ".run.json.fedward-0123456789abcdef.part.txt"),
+    )
     for name in (*ours, *theirs):
         (tmp_path / name).write_text("")
-    (tmp_path / ".directory.json.0123456789abcdef.part").mkdir()
+    (tmp_path / ".directory.json.fedward-0123456789abcdef.part").mkdir()
     remove_leftovers(tmp_path)
     left_there = {file.name for file in tmp_path.iterdir() if file.is_file()}
     assert left_there == set(theirs)
@@ -200,6 +203,16 @@ def test_a_second_process_is_still_told_that_the_directory_is_in_use(tmp_path: P
 
 def test_a_run_directory_is_rid_of_leftovers_when_it_is_opened(tmp_path: Path) -> None:
     """Whatever kind of run it is: those of a sweep have nobody else to do it."""
-    (tmp_path / ".sweep.json.0123456789abcdef.part").write_text("{")
+    (tmp_path / ".sweep.json.fedward-0123456789abcdef.part").write_text("{")
     with open_run(tmp_path):
         assert [file.name for file in tmp_path.glob(".*.part")] == []
+
+
+@pytest.mark.parametrize("name", ["model.pt", "rounds.jsonl", "telemetry.jsonl", "labels.npz"])
+def test_files_of_somebody_elses_are_not_written_over_by_a_run(tmp_path: Path, name: str) -> None:
+    """They have the names that a run writes to, but no run.json says that a run wrote them."""
+    (tmp_path / name).write_text("of mine")
+    with pytest.raises(InvalidValue, match=rf"holds {name} but no run\.json: not a run to go on with"):
+        run_to_end(setup_for(algorithm=PRIVATE, rounds=1), tmp_path)
+    assert (tmp_path / name).read_text() == "of mine"
+    assert {file.name for file in tmp_path.iterdir()} == {name, ".lock"}

@@ -165,16 +165,60 @@ def test_a_directory_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None
 
 
 def test_what_a_kill_left_in_the_middle_of_writing_is_removed(tmp_path: Path) -> None:
-    (tmp_path / ".weights.pt.abc123").write_bytes(b"half")
-    (tmp_path / ".other.pt.abc123").write_bytes(b"somebody else's")
+    (tmp_path / ".weights.pt.fedward-0123456789abcdef.part").write_bytes(b"half")
+    (tmp_path / ".other.pt.fedward-0123456789abcdef.part").write_bytes(b"of another training")
     pretrained(tmp_path / "weights.pt", epochs=1)
-    assert sorted(file.name for file in tmp_path.iterdir()) == [".other.pt.abc123", "weights.pt"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        ".other.pt.fedward-0123456789abcdef.part",
+        ".weights.pt.fedward-lock",
+        "weights.pt",
+    ]
+
+
+def test_nothing_that_fedward_did_not_write_is_removed(tmp_path: Path) -> None:
+    """``touch .env.local; fedward pretrain pre.toml --out env`` removed that file."""
+    theirs = (
+        *(".env.local", ".env.production", ".env.0123456789abcdef.part", ".env.abcdefgh", ".env.part"),
+        *(".env.fedward-0123456789ABCDEF.part", ".env.fedward-0123456789abcde.part", ".env.lock", ".env"),
+        *(".env.fedward-0123456789abcdef.part.bak", "env.fedward-0123456789abcdef.part", ".env.x.part"),
+    )
+    for name in theirs:
+        (tmp_path / name).write_text(f"of mine: {name}")
+    (tmp_path / ".env.fedward-0123456789abcdef.part").mkdir()
+    pretrained(tmp_path / "env", epochs=1)
+    for name in theirs:
+        assert (tmp_path / name).read_text() == f"of mine: {name}"
+    assert (tmp_path / ".env.fedward-0123456789abcdef.part").is_dir()
+
+
+def test_two_pretrainings_into_one_file_at_once_are_refused(tmp_path: Path) -> None:
+    path, link = tmp_path / "weights.pt", tmp_path / "link.pt"
+    link.symlink_to(path)
+    first = pretrain(pretraining(epochs=1), path)
+    next(first)
+    for other in (path, tmp_path / "." / "weights.pt", link):
+        with pytest.raises(InvalidValue, match=rf"{other.name} is in use by another process"):
+            next(pretrain(pretraining(epochs=1), other))
+    pretrained(tmp_path / "another.pt", epochs=1)  # beside it there is room
+    assert [step.done for step in first] == [1]
+    assert stored(path)[0].finished
+    assert [step.done for step in pretrain(pretraining(epochs=1), path)] == [1]
+
+
+def test_a_pretraining_that_is_given_up_leaves_the_file_free(tmp_path: Path) -> None:
+    path = tmp_path / "weights.pt"
+    first = pretrain(pretraining(epochs=1), path)
+    next(first)
+    first.close()
+    with pytest.raises(InvalidValue, match="diverged"):
+        pretrained(path, training={"learning_rate": 1e30, "batch_size": 20})
+    pretrained(path, epochs=1)
 
 
 def test_a_training_that_diverges_says_so_and_saves_nothing(tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match=r"diverged in epoch 1: .* lower learning rate"):
         pretrained(tmp_path / "weights.pt", training={"learning_rate": 1e30, "batch_size": 20})
-    assert not list(tmp_path.iterdir())
+    assert [file.name for file in tmp_path.iterdir()] == [".weights.pt.fedward-lock"]
 
 
 def test_data_without_a_test_set_have_no_accuracy(tmp_path: Path) -> None:

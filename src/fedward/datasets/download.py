@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import secrets
 import shutil
 import tarfile
 import zipfile
@@ -37,7 +38,13 @@ def attempt(folder: Path, title: str, files: str, source: str) -> Iterator[None]
 
 
 def fetch(url: str, md5: str, folder: Path, name: str) -> Path:
-    """One file, downloaded unless it is there, and checked in any case."""
+    """One file, downloaded unless it is there, and checked in any case.
+
+    One that is there and is another is left alone: it is somebody's, and would be written over.
+    """
+    there = folder / name
+    if os.path.isfile(there) and pooch.file_hash(str(there), alg="md5") != md5:
+        raise InvalidValue(f"{there} must have the checksum {md5} of the official file, got another file")
     return Path(pooch.retrieve(url, known_hash=f"md5:{md5}", fname=name, path=folder))
 
 
@@ -91,10 +98,12 @@ def _regular(file: tarfile.TarFile, name: str) -> IO[bytes]:
 
 
 def _write(content: IO[bytes], path: Path) -> None:
-    temporary = path.with_name(f".{path.name}-{os.getpid()}")
-    try:
-        with content, temporary.open("wb") as file:
+    temporary = path.with_name(f".{path.name}.fedward-{secrets.token_hex(8)}.part")
+    with content, temporary.open("xb") as file:  # never one that is there
+        try:
             shutil.copyfileobj(content, file)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+            file.close()
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise

@@ -14,11 +14,8 @@ from pathlib import Path
 from fedward.core.validate import InvalidValue
 from fedward.experiment.interrupts import held
 
-# What `write_atomically` of this and of older versions may leave behind when it is killed.
-_LEFTOVER = re.compile(r"\..+\.[0-9a-f]{16}\.part")
-_OLD_LEFTOVER = re.compile(
-    r"\.(checkpoint|ledger|users|result|run|model|block|labels|scores|sums)\b.*\.[a-z0-9_]{6,8}"
-)
+# What `write_atomically` may leave behind when it is killed. Its name is one that nobody else gives.
+_LEFTOVER = re.compile(r"\.(.+)\.fedward-[0-9a-f]{16}\.part")
 
 _FREE = "free some space, then give the same command again"
 _ELSEWHERE = "choose another place, or make this one writable, then give the command again"
@@ -67,7 +64,7 @@ def write_atomically(path: Path, content: bytes) -> None:
                 opened.write(content)
             return
         place = path.resolve() if path.is_symlink() else path
-        temporary = place.parent / f".{place.name}.{secrets.token_hex(8)}.part"
+        temporary = _beside(place)
         try:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
             try:
@@ -95,9 +92,13 @@ def require_writable(path: Path) -> None:
     """Makes the directory of a file, and says now what would be said when hours of work are to be stored."""
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        attempt = path.parent / f".{path.name}.{secrets.token_hex(8)}.part"
+        attempt = _beside(path)
         os.close(os.open(attempt, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         attempt.unlink()
+
+
+def _beside(path: Path) -> Path:
+    return path.parent / f".{path.name}.fedward-{secrets.token_hex(8)}.part"
 
 
 def _keep_mode(place: Path, descriptor: int) -> None:
@@ -120,8 +121,13 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def remove_leftovers(directory: Path) -> None:
-    """Removes what a kill in the middle of ``write_atomically`` left behind."""
-    for file in directory.glob(".*.*"):
-        if (_LEFTOVER.fullmatch(file.name) or _OLD_LEFTOVER.fullmatch(file.name)) and file.is_file():
+def remove_leftovers(directory: Path, name: str | None = None) -> None:
+    """Removes what a kill in the middle of ``write_atomically`` left behind, and nothing else.
+
+    ``name`` is the file that was to be written; any if it is not given. Whoever asks holds the lock, so that
+    nobody is writing there now.
+    """
+    for file in directory.glob(".*.part"):
+        match = _LEFTOVER.fullmatch(file.name)
+        if match is not None and name in (None, match[1]) and file.is_file():
             remove(file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -21,8 +20,9 @@ from fedward.core.types import Job
 from fedward.core.validate import InvalidValue
 from fedward.experiment import weights_file
 from fedward.experiment.digest import data_digest, tensor_digest
-from fedward.experiment.files import write_atomically
+from fedward.experiment.files import remove_leftovers, write_atomically
 from fedward.experiment.initial_weights import InitialWeights
+from fedward.experiment.locking import locked
 from fedward.experiment.model_section import initial_model
 from fedward.experiment.pretraining_file import PretrainingFile
 from fedward.experiment.weights_file import About
@@ -102,7 +102,7 @@ def pretrain(
     Every epoch goes once through all examples of all users in a fresh order, in parts of about 5,000; the
     momentum starts from zero in each part. Killed and started again it gives the same bits. More epochs of
     the same training go on from a finished file. There is no privacy: whoever has the weights has learnt
-    from the data, and no ε of a later training covers it.
+    from the data, and no ε of a later training covers it. Only one process can train into a file at a time.
 
     Args:
       wanted: what to train.
@@ -110,6 +110,17 @@ def pretrain(
       engine: ``auto``, ``native`` or ``generic``.
       seconds: how long a kill may set the training back, besides the part that it falls into.
     """
+    if path.is_dir():
+        raise InvalidValue(f"weights {path} must be a file, got a directory")
+    place = path.resolve()  # where a link leads to
+    with locked(place.parent / f".{place.name}.fedward-lock", path, "weights"):
+        remove_leftovers(place.parent, place.name)
+        yield from _pretrain(wanted, path, engine, seconds)
+
+
+def _pretrain(
+    wanted: Pretraining, path: Path, engine: Choice | None, seconds: float
+) -> Iterator[PretrainingProgress]:
     about, tensors = _stored(wanted, path)
     spec, model = ParameterSpec.of(wanted.model), wanted.model
     parameters = spec.flatten(model)
@@ -148,11 +159,6 @@ def pretrain(
 
 def _stored(wanted: Pretraining, path: Path) -> tuple[About, dict[str, Tensor]]:
     """Where the file was left; the beginning if there is none. Another training's file is refused."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.is_dir():
-        raise InvalidValue(f"weights {path} must be a file, got a directory")
-    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*"):
-        leftover.unlink(missing_ok=True)  # of a kill in the middle of writing
     if not path.exists():
         spec = ParameterSpec.of(wanted.model)
         return wanted.about, weights_file.by_name(spec, spec.flatten(wanted.model))

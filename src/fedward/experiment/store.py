@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from filelock import FileLock, Timeout
 from torch import nn
 
 from fedward.core.types import RoundLog, ServerState
@@ -29,17 +28,20 @@ from fedward.core.validate import InvalidValue
 from fedward.experiment import checkpoint, lines
 from fedward.experiment.computed_by import changes, with_change
 from fedward.experiment.environment import environment
-from fedward.experiment.files import remove_leftovers, write_atomically, writing
+from fedward.experiment.files import remove_leftovers, write_atomically
+from fedward.experiment.locking import locked
 from fedward.experiment.place import kind_of
 from fedward.experiment.result_file import REMEDY, checked_metrics, checked_result
 from fedward.experiment.same_run import check_same_run
 from fedward.privacy import Guarantee, Ledger, ledger_file, user_ledgers_file
 from fedward.privacy.user_ledgers import UserLedgers
 
-# Whose these are only run.json says, for single runs and for many replicas.
+# Whose these are only run.json says, for single runs, many replicas and inference attacks. Where it is not
+# there they are somebody else's, and would be written over.
 _RESULTS = (
-    *("checkpoint.pt", "ledger.json", "users.json", "result.json"),
-    *("block.pt", "sums.npz", "scores-*.npz"),
+    *("checkpoint*.pt", "ledger.json", "users.json", "result.json"),
+    *("rounds.jsonl", "telemetry.jsonl", "model.pt"),
+    *("block.pt", "sums.npz", "labels.npz", "scores-*.npz"),
 )
 
 
@@ -229,15 +231,6 @@ class RunDirectory:
 @contextmanager
 def open_run(path: Path) -> Iterator[RunDirectory]:
     """Opens or makes a run directory and keeps other processes out of it."""
-    lock = FileLock(path / ".lock", timeout=0)
-    with writing(f"run directory {path}"):
-        path.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire()
-        except Timeout:
-            raise InvalidValue(f"{path} is in use by another process") from None
-    try:
+    with locked(path / ".lock", path, "run directory"):
         remove_leftovers(path)
         yield RunDirectory(path)
-    finally:
-        lock.release()
