@@ -172,8 +172,8 @@ class Experiment(Section):
             return None
         if self.privacy.delta is None and algorithm.unit == "example":
             raise InvalidValue(
-                "privacy.delta must be given with a budget where examples are hidden: the default follows the "
-                "number of examples, and one example more could change when training ends"
+                "privacy.delta must be given with a budget where examples are hidden: the default follows "
+                "the number of examples, and one example more could change when training ends"
             )
         return Budget(
             epsilon=self.privacy.budget,
