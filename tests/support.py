@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -91,14 +92,7 @@ def one_round(
 ) -> tuple[ServerState, RoundLog, Plan]:
     """A round in which user u sends ``send(u)`` whatever its job was."""
     plan = plan_round(algorithm, state, federation, adversary, seed)
-    reserved = ServerState(
-        replica=state.replica,
-        round=state.round,
-        parameters=state.parameters,
-        server=state.server,
-        policy=state.policy,
-        ledger=state.ledger.reserve(plan.round, plan.event),
-    )
+    reserved = replace(state, ledger=state.ledger.reserve(plan.round, plan.event))
     rows = [Row(job.user, send(job.user)) for job in plan.jobs]
     state, log = finish_round(algorithm, reserved, plan, rows, seed)
     return state, log, plan

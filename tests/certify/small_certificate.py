@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 
+from fedward.certify.certificate import draw_of_setting
 from fedward.certify.confidence import Confidence
 from fedward.certify.replicas import Replicas
 from fedward.certify.setting import Setting
@@ -50,3 +51,8 @@ def replicas(**changes: Any) -> Replicas:
         "labels": [0, 1, 0, 0],
     }
     return Replicas(**(arguments | changes))
+
+
+def bound(**changes: Any) -> Replicas:
+    """The same replicas, drawn for what is claimed in ``setting()``."""
+    return replicas(draw=draw_of_setting(setting(), "confidence"), **changes)

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from certify.small_certificate import replicas
-from fedward.certify.certificate import Certificate
+from certify.small_certificate import bound, replicas, setting
+from fedward.certify.certificate import Certificate, certify, draw_of_setting
 from fedward.certify.certificate_file import dumps, loads
 from fedward.certify.checking import Check, check
+from fedward.certify.confidence import Confidence
 from fedward.certify.statements import statements
 from fedward.core.strict_json import digest
 from fedward.core.validate import InvalidValue
@@ -24,7 +25,7 @@ def text(made: Certificate) -> str:
 
 @pytest.fixture(scope="module")
 def stored() -> bytes:
-    return replicas().to_bytes()
+    return bound().to_bytes()
 
 
 def forged(text: str, edit: Callable[[Any], None]) -> str:
@@ -54,6 +55,7 @@ def edit_k(by: int) -> Callable[[Any], None]:
     return edit
 
 
+DRAWN = "and what is claimed here has the draw"
 FORGERIES: list[tuple[str, Callable[[Any], None], str]] = [
     ("k", edit_k(1), "inject: k claims more than the scores show, for example 1"),
     ("lower", lambda c: c["predictions"]["lower"].__setitem__(0, 0.999), "lower claims more"),
@@ -71,12 +73,12 @@ FORGERIES: list[tuple[str, Callable[[Any], None], str]] = [
     ("most", lambda c: c["attacks"][0].__setitem__("most", 9999), "the last k tried is 4096, not 9999"),
     ("threat", lambda c: c["attacks"][1].__setitem__("threat", "present"), "not the threats of its setting"),
     ("words", lambda c: c["says"].__setitem__(0, "All is well."), "its words are not those of its numbers"),
-    ("error", lambda c: c["setting"]["confidence"].__setitem__("error", 1e-9), "lower claims more"),
-    (
-        "looks",
-        lambda c: c["setting"]["confidence"].__setitem__("looks", [50]),
-        "must be 50, as fixed beforehand",
-    ),
+    ("error", lambda c: c["setting"]["confidence"].__setitem__("error", 1e-9), DRAWN),
+    ("looks", lambda c: c["setting"]["confidence"].__setitem__("looks", [50]), DRAWN),
+    ("attendance", lambda c: c["setting"].__setitem__("attendance", "every-round"), DRAWN),
+    ("fewer threats", lambda c: (c["setting"]["threats"].pop(), c["attacks"].pop()), DRAWN),
+    ("another draw", lambda c: c["stored"].__setitem__("draw", "0a" * 16), DRAWN),
+    ("no draw", lambda c: c["stored"].__setitem__("draw", ""), "not none"),
     ("seed", lambda c: c["stored"].__setitem__("seed", 8), "seed is 7, not 8"),
     ("scores", lambda c: c["stored"].__setitem__("digest", "00"), "the stored scores were changed"),
 ]
@@ -102,12 +104,12 @@ def test_other_code_is_noted(text: str, stored: bytes) -> None:
 
 
 def test_changed_scores_are_refused(text: str, stored: bytes) -> None:
-    scores = replicas().scores.copy()
+    scores = bound().scores.copy()
     scores[3, 2] = scores[3, 2][::-1]
-    changed = check(loads(text), replicas(scores=scores).to_bytes())
+    changed = check(loads(text), bound(scores=scores).to_bytes())
     assert "the stored scores were changed" in changed.problems[0]
     assert "the stored scores are refused" in check(loads(text), stored[:-40]).problems[0]
-    assert not check(loads(text), replicas(labels=None).to_bytes()).holds
+    assert not check(loads(text), bound(labels=None).to_bytes()).holds
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,7 @@ def test_changed_scores_are_refused(text: str, stored: bytes) -> None:
         (lambda c: c["setting"].__setitem__("attendance", "chosen"), "must be certified with q = 1"),
         (lambda c: c["code"].__setitem__("fedward", 1), "version of fedward must be text"),
         (lambda c: c["attacks"].__setitem__(0, 3), "attack must be an object"),
-        (lambda c: c.__setitem__("version", 2), "must be of version 1, got 2"),
+        (lambda c: c.__setitem__("version", 3), "must be of version 1 or 2, got 3"),
         (lambda c: c.__setitem__("format", "fedward ledger"), "of the format 'fedward certificate'"),
     ],
 )
@@ -154,3 +156,48 @@ def test_a_file_that_makes_no_sense_is_refused(text: str, edit: Any, message: st
 def test_a_damaged_file_is_refused(text: str, damage: Callable[[str], str], message: str) -> None:
     with pytest.raises(InvalidValue, match=message):
         loads(damage(text))
+
+
+def as_version_1(text: str) -> str:
+    """The file as commit fc34a4a wrote it."""
+
+    def edit(content: Any) -> None:
+        content["version"] = 1
+        del content["stored"]["draw"]
+
+    return forged(text, edit)
+
+
+def test_a_certificate_of_version_1_is_checked_and_its_replicas_are_bound_to_nothing() -> None:
+    text = as_version_1(dumps(certify(setting(), replicas()), "scores.npz"))
+    found = check(loads(text), replicas().to_bytes())
+    assert found.holds
+    (note,) = found.notes
+    assert "its replicas are not bound to what is claimed" in note
+    # As it said then.
+    assert "The number of replicas, 100, was fixed beforehand. Bounds: betting" in " ".join(loads(text).says)
+
+
+def test_a_draw_is_not_taken_away_by_an_older_version(text: str, stored: bytes) -> None:
+    """Its words name the draw, and its scores know theirs."""
+    found = check(loads(as_version_1(text)), stored)
+    assert not found.holds
+    assert "draw is" in found.problems[0]
+    with pytest.raises(InvalidValue, match="must have the key 'draw'"):
+        loads(forged(text, lambda c: c["stored"].pop("draw")))
+    with pytest.raises(InvalidValue, match="no other keys"):
+        loads(forged(text, lambda c: c.__setitem__("version", 1)))
+
+
+def test_the_words_name_the_draw_and_do_not_call_a_free_number_fixed(made: Certificate) -> None:
+    said = " ".join(statements(made))
+    assert (
+        "The number of replicas, 100, was fixed beforehand. They are drawn for what is claimed here " in said
+    )
+    assert f"(draw {made.draw}): other claims draw others." in said
+    rule = Confidence(looks=(100,), error=0.05, method="betting_sequence")
+    free = setting(confidence=rule)
+    drawn = replicas(draw=draw_of_setting(free, "confidence"))
+    said = " ".join(statements(certify(free, drawn)))
+    assert "fixed beforehand" not in said
+    assert "The bounds hold at every number of replicas at once; now there are 100." in said

@@ -214,7 +214,7 @@ def test_what_was_claimed_is_not_changed_after_a_look(
     assert fedward(*asked, "-m", 4, monkeypatch=monkeypatch) == 0
     before = {each.name: each.read_bytes() for each in out.iterdir()}
     for changes, told in (
-        (("-m", 6), "got 6 where the results of 4 were shown already"),
+        (("-m", 6), "got 6 where 4 were claimed before they were trained"),
         (("-m", 4, "--error", 0.05), "error (0.01 there, 0.05 here)"),
         (("-m", 4, "--threat", "present"), "(['inject'] there, ['inject', 'present'] here)"),
     ):
@@ -240,7 +240,7 @@ def test_going_on_after_a_look_is_in_the_certificate(
         file.parent / "run",
     )
     assert fedward(*asked, "-m", 3, monkeypatch=monkeypatch) == 0
-    assert "The number of replicas, 3, was fixed beforehand." in capsys.readouterr().out
+    assert "The bounds hold at every number of replicas at once; now there are 3." in capsys.readouterr().out
     assert fedward(*asked, "-m", 5, monkeypatch=monkeypatch) == 0
     assert "Replicas were added after looks at 3; " in capsys.readouterr().out
     certificate = file.parent / "run" / "certificate.json"

@@ -46,6 +46,7 @@ def alone(training: Training) -> ServerState:
         torch.cat([p.detach().reshape(-1) for p in MODEL.parameters()]),
         training.replica,
         FEDERATION.num_users,
+        training.draw,
     )
     for state, _ in train(
         training.algorithm,
@@ -55,6 +56,7 @@ def alone(training: Training) -> ServerState:
         rounds=training.rounds,
         seed=SEED,
         replica=training.replica,
+        draw=training.draw,
         adversary=training.adversary,
         budget=training.budget,
     ):

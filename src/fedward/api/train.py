@@ -51,6 +51,7 @@ def train(
     rounds: int,
     seed: int,
     replica: int = 0,
+    draw: str = "",
     state: ServerState | None = None,
     adversary: Adversary | None = None,
     budget: Budget | None = None,

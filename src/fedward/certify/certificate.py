@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedward.certify.claims_draw import draw_of_claims
 from fedward.certify.confidence import TopClass
 from fedward.certify.prediction import certified_k
 from fedward.certify.replicas import Score
 from fedward.certify.setting import Setting
 from fedward.certify.tally import Scores
 from fedward.certify.transport import transport
+from fedward.core.validate import InvalidValue
 from fedward.privacy.group import GroupCurve, Threat, group_curve
 from fedward.privacy.guarantee import Guarantee
 from fedward.privacy.spending import Mechanisms
@@ -54,6 +56,8 @@ class Certificate:
       seed: the seed of all replicas.
       classes: how many classes there are.
       scores: the digest of the scores that it was computed from.
+      draw: the draw that the replicas belong to: that of what is claimed, or empty if they are bound to
+        nothing (``draw_of_claims``).
       bounds: top class and bounds on the means, for each example.
       predicts: for each example a lower bound on the probability that one released model predicts the
         top class, without attackers.
@@ -71,6 +75,7 @@ class Certificate:
     predicts: Floats
     attacks: tuple[Attack, ...]
     releasing_all: Guarantee
+    draw: str = ""
 
     @property
     def examples(self) -> int:
@@ -91,7 +96,7 @@ def certify(setting: Setting, replicas: Scores) -> Certificate:
     Args:
       setting: what it is about.
       replicas: their scores, or a tally of their votes; as many as the setting's confidence was planned
-        for.
+        for. If they belong to a draw, it must be that of what is claimed.
 
     >>> from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
     >>> from fedward.certify.confidence import Confidence
@@ -108,6 +113,10 @@ def certify(setting: Setting, replicas: Scores) -> Certificate:
 
     The idea is that of Xie et al.; curves, threats and confidence are fedward's.
     """
+    if replicas.draw and replicas.draw != (own := draw_of_setting(setting, replicas.score)):
+        raise InvalidValue(
+            f"replicas must be drawn for what is claimed, draw {own}, got those of draw {replicas.draw}"
+        )
     bounds = setting.confidence.bounds(replicas)
     curves: dict[int, GroupCurve] = {}
     return Certificate(
@@ -120,6 +129,14 @@ def certify(setting: Setting, replicas: Scores) -> Certificate:
         predicts=_predicts(bounds.lower, replicas.score),
         attacks=tuple(_attack(setting, replicas, bounds, threat, curves) for threat in setting.threats),
         releasing_all=setting.releasing_all(),
+        draw=replicas.draw,
+    )
+
+
+def draw_of_setting(setting: Setting, score: Score) -> str:
+    """The draw of a certificate about predictions in this setting."""
+    return draw_of_claims(
+        setting.confidence, score=score, threats=setting.threats, attendance=setting.attendance
     )
 
 

@@ -15,18 +15,21 @@ from fedward.certify.confidence import Confidence, TopClass
 from fedward.certify.replicas import SCORES
 from fedward.certify.setting import Setting
 from fedward.certify.statements import statements
+from fedward.core.randomness import checked_draw
 from fedward.core.strict_json import digest, parse, require_keys
 from fedward.core.validate import InvalidType, InvalidValue, one_of, whole
 from fedward.privacy import Guarantee, ledger_file
 from fedward.privacy.guarantee import text
 
-_FORMAT, _VERSION = "fedward certificate", 1
+_FORMAT, _VERSION = "fedward certificate", 2
+# Files of version 1 do not say which draw their replicas belong to.
+_READABLE = (1, _VERSION)
 _WHAT = "certificate file"
 _KEYS = ("format", "version", "code", "says", "setting", "stored", "predictions", "attacks", "releasing_all")
 _CODE = ("fedward", "source", "dp_accounting", "numpy", "scipy")
 _RULE = ("method", "error", "looks", "simultaneous")
 _PLAIN = ("users", "delta", "accountant", "initial_model", "data", "threats", "attendance", "behaviour")
-_STORED = ("file", "digest", "score", "seed", "examples", "classes")
+_STORED = ("file", "digest", "score", "seed", "examples", "classes", "draw")
 _PREDICTIONS = ("top", "lower", "upper", "predicts")
 _ATTACK = ("threat", "k", "most", "predicts", "accuracy")
 
@@ -60,6 +63,7 @@ def dumps(certificate: Certificate, stored: str) -> str:
             "seed": certificate.seed,
             "examples": certificate.examples,
             "classes": certificate.classes,
+            "draw": certificate.draw,
         },
         "predictions": {
             "top": bounds.top.tolist(),
@@ -102,8 +106,10 @@ def loads(text: str) -> Stored:
         raise NotACertificate(str(error)) from error
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise NotACertificate(f"{_WHAT} must be of the format {_FORMAT!r}")
-    if content.get("version") is not _VERSION:
-        raise InvalidValue(f"{_WHAT} must be of version {_VERSION}, got {content.get('version')!r}")
+    version = content.get("version")
+    if type(version) is not int or version not in _READABLE:
+        wanted = " or ".join(map(str, _READABLE))
+        raise InvalidValue(f"{_WHAT} must be of version {wanted}, got {version!r}")
     try:
         require_keys(content, (*_KEYS, "digest"), _WHAT)
         found = Stored(_certificate(content), content)
@@ -121,7 +127,8 @@ def loads(text: str) -> Stored:
 
 def _certificate(content: dict[str, Any]) -> Certificate:
     stored, predictions = content["stored"], content["predictions"]
-    require_keys(stored, _STORED, "stored")
+    old = content["version"] == 1
+    require_keys(stored, _STORED[:-1] if old else _STORED, "stored")
     _file_name(stored["file"])
     one_of("score", stored["score"], SCORES)
     examples = whole("number of examples", stored["examples"])
@@ -139,6 +146,7 @@ def _certificate(content: dict[str, Any]) -> Certificate:
         predicts=_unit(predictions["predicts"], "predicts", examples),
         attacks=tuple(_attack(attack, examples) for attack in _list(content["attacks"], "attacks")),
         releasing_all=Guarantee.from_json(content["releasing_all"]),
+        draw="" if old else checked_draw(stored["draw"]),
     )
 
 

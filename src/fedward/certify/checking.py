@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fedward.certify.certificate import Attack, Certificate, certify, predicts_under
+from fedward.certify.certificate import Attack, Certificate, certify, draw_of_setting, predicts_under
 from fedward.certify.certificate_file import Stored
 from fedward.certify.code_version import code_version
 from fedward.certify.statements import statements
@@ -15,6 +15,10 @@ from fedward.core.validate import InvalidValue
 
 # Two machines may differ in the last bits of a float, never in a claim.
 _ROUNDING = 1e-9
+UNBOUND = (
+    "its replicas are not bound to what is claimed: they would be the same whatever was claimed, so that "
+    "nothing was chosen after a look at them rests on whoever made it"
+)
 
 
 class Check(NamedTuple):
@@ -44,6 +48,10 @@ def check(stored: Stored, scores: bytes) -> Check:
         replicas = read_scores(scores)
     except InvalidValue as error:
         return Check((f"the stored scores are refused: {error}",))
+    if claimed.draw and claimed.draw != (own := draw_of_setting(claimed.setting, claimed.score)):
+        return Check(
+            (f"its replicas belong to the draw {claimed.draw}, and what is claimed here has the draw {own}",)
+        )
     if replicas.digest() != claimed.scores:
         return Check(
             ("the stored scores were changed: their digest is not the one the certificate was made with",)
@@ -55,6 +63,8 @@ def check(stored: Stored, scores: bytes) -> Check:
     problems, notes = _compare(claimed, found)
     if stored.says != statements(claimed):
         problems.append("its words are not those of its numbers")
+    if not claimed.draw:
+        notes.append(UNBOUND)
     if stored.code != code_version():
         made = f"fedward {stored.code['fedward']}, source {stored.code['source'][:8]}"
         notes.append(f"made by other code than this ({made}); checked by this one")
@@ -62,9 +72,9 @@ def check(stored: Stored, scores: bytes) -> Check:
 
 
 def _compare(claimed: Certificate, found: Certificate) -> tuple[list[str], list[str]]:
-    for name in ("score", "seed", "classes", "examples"):
+    for name in ("score", "seed", "classes", "examples", "draw"):
         if getattr(claimed, name) != getattr(found, name):
-            return [f"{name} is {getattr(found, name)}, not {getattr(claimed, name)}"], []
+            return [f"{name} is {getattr(found, name) or 'none'}, not {getattr(claimed, name) or 'none'}"], []
     if [attack.threat for attack in claimed.attacks] != [attack.threat for attack in found.attacks]:
         return ["its attacks are not the threats of its setting"], []
     problems: list[str] = []

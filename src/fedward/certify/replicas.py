@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedward.certify import scores_file
+from fedward.core.randomness import checked_draw
 from fedward.core.validate import InvalidType, InvalidValue, one_of, whole
 
 Score = Literal["confidence", "vote"]
@@ -22,7 +23,7 @@ _SUM_TOLERANCE = 1e-3
 _SAME = 32
 # So many examples at a time: the scores of a large test set do not fit into memory twice.
 _AT_ONCE = 500
-_ARRAYS = ("scores", "numbers", "seed", "score", "labels")
+_ARRAYS = ("scores", "numbers", "seed", "score", "labels", "draw")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,6 +37,8 @@ class Replicas:
       seed: the seed that all of them share. It fixes the initial model and local shuffling.
       score: ``confidence`` or ``vote``.
       labels: the true classes, if known.
+      draw: the draw that they belong to, beside the seed (``draw_of_claims``); empty where they were not
+        drawn for what is claimed.
 
     >>> replicas = Replicas(scores=[[[0.9, 0.1]], [[0.7, 0.3]]], numbers=[0, 1], seed=7)
     >>> len(replicas), replicas.examples, replicas.classes, replicas.votes().scores.tolist()
@@ -47,10 +50,12 @@ class Replicas:
     seed: int
     score: Score = "confidence"
     labels: NDArray[np.int64] | None = None
+    draw: str = ""
 
     def __post_init__(self) -> None:
         one_of("score", self.score, SCORES)
         object.__setattr__(self, "seed", int(whole("seed", self.seed, at_least=0)))
+        checked_draw(self.draw)
         object.__setattr__(self, "scores", _scores(self.scores, self.score))
         object.__setattr__(self, "numbers", integers("replica numbers", self.numbers, len(self.scores)))
         if self.labels is not None:
@@ -87,7 +92,7 @@ class Replicas:
         chosen = self.scores.argmax(axis=2)
         votes = (chosen[:, :, None] == np.arange(self.classes)) & decided(self.scores)[:, :, None]
         votes = votes.astype(np.uint8)
-        return Replicas(scores=votes, numbers=self.numbers, seed=self.seed, score="vote", labels=self.labels)
+        return replace(self, scores=votes, score="vote")
 
     def digest(self) -> str:
         """Changes whenever a score, a replica number, the seed or a label changes."""
@@ -112,6 +117,7 @@ class Replicas:
             seed=scores_file.seed_of(arrays["seed"].tolist()),
             score=arrays["score"].tolist(),
             labels=arrays.get("labels"),
+            draw=scores_file.draw_of(arrays),
         )
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
@@ -122,7 +128,7 @@ class Replicas:
             "seed": np.array(str(self.seed)),
             "score": np.array(self.score),
         }
-        return arrays if self.labels is None else arrays | {"labels": self.labels}
+        return arrays | scores_file.optional(self.labels, self.draw)
 
     def _check_independent(self) -> None:
         found, counts = np.unique(self.numbers, return_counts=True)

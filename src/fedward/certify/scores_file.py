@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedward.core.randomness import checked_draw
 from fedward.core.validate import InvalidValue
 
 Arrays = dict[str, NDArray[Any]]
 
 # How npz files begin, as all zip files do.
 _ZIP = b"PK"
+_OPTIONAL = {"labels", "draw"}
 
 
 def to_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -40,11 +42,21 @@ def from_bytes(content: bytes) -> Arrays:
 
 
 def require(arrays: Arrays, names: tuple[str, ...]) -> None:
-    """Refuses other arrays than these; ``labels`` may be missing."""
-    if not set(names) - {"labels"} <= arrays.keys() <= set(names):
+    """Refuses other arrays than these; ``labels`` and ``draw`` may be missing."""
+    if not set(names) - _OPTIONAL <= arrays.keys() <= set(names):
         raise InvalidValue(
             f"stored scores must hold {', '.join(names)}, got {', '.join(arrays) or 'nothing'}"
         )
+
+
+def optional(labels: NDArray[np.int64] | None, draw: str) -> Arrays:
+    """What a file holds only where it is known: files without are what they always were."""
+    return ({} if labels is None else {"labels": labels}) | ({"draw": np.array(draw)} if draw else {})
+
+
+def draw_of(arrays: Arrays) -> str:
+    """The draw of stored replicas; empty for those of older versions, which knew of none."""
+    return checked_draw(arrays["draw"].tolist()) if "draw" in arrays else ""
 
 
 def digest(arrays: Mapping[str, NDArray[Any]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fedward.certify.certificate import Certificate
+from fedward.certify.confidence import ANY_TIME, Confidence
 from fedward.certify.level import level
 from fedward.privacy.ledger import Ledger
 
@@ -49,12 +50,6 @@ def statements(certificate: Certificate) -> list[str]:
     ledger, rule = setting.ledger, setting.confidence
     examples = "all test examples together" if rule.simultaneous else "each test example"
     each = rule.each(certificate.classes, certificate.examples)
-    looks = (
-        f"The number of replicas, {rule.replicas:,}, was fixed beforehand."
-        if len(rule.looks) == 1
-        else f"Replicas were added after looks at {', '.join(f'{look:,}' for look in rule.looks[:-1])}; "
-        f"the bounds hold at all times at once. Now there are {rule.replicas:,}."
-    )
     twice = "" if score == "vote" else " (twice the expected confidence, minus one)"
     return [
         f"This certificate is about the expected {score} of this mechanism with this initial model and these "
@@ -65,7 +60,7 @@ def statements(certificate: Certificate) -> list[str]:
         *(_threat(threat, ledger) for threat in setting.threats),
         "For one released model, 'predicts' is a lower bound on the probability that it predicts this class"
         f"{twice}.",
-        f"{looks} Bounds: {rule.method}, each with error {each:.3g}.",
+        f"{_looks(rule, certificate.draw)} Bounds: {rule.method}, each with error {each:.3g}.",
         f"{_ATTENDANCE[setting.attendance]}, and that nobody sees the noise of the current or a later round. "
         f"Sampling: {ledger.sampling}.",
         *_divisor(ledger),
@@ -73,3 +68,20 @@ def statements(certificate: Certificate) -> list[str]:
         f"It is computed from {rule.replicas:,} trainings on the same users and is not a private release. "
         f"Releasing all of them, or this certificate: {certificate.releasing_all}.",
     ]
+
+
+def _looks(rule: Confidence, draw: str) -> str:
+    """At how many replicas somebody looked, and what keeps that from being chosen afterwards."""
+    drawn = (
+        f" They are drawn for what is claimed here (draw {draw}): other claims draw others." if draw else ""
+    )
+    if len(rule.looks) > 1:
+        looks = ", ".join(f"{look:,}" for look in rule.looks[:-1])
+        return (
+            f"Replicas were added after looks at {looks}; the bounds hold at all times at once. "
+            f"Now there are {rule.replicas:,}.{drawn}"
+        )
+    # Without a draw: as certificates of older versions say it, whose words are compared.
+    if draw and rule.method in ANY_TIME:
+        return f"The bounds hold at every number of replicas at once; now there are {rule.replicas:,}.{drawn}"
+    return f"The number of replicas, {rule.replicas:,}, was fixed beforehand.{drawn}"

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from fedward.certify import scores_file
 from fedward.certify.replicas import Replicas, Score, decided, integers
+from fedward.core.randomness import checked_draw
 from fedward.core.validate import InvalidType, InvalidValue, whole
 
-_ARRAYS = ("counts", "replicas", "seed", "score", "labels")
+_ARRAYS = ("counts", "replicas", "seed", "score", "labels", "draw")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,6 +30,8 @@ class Tally:
       replicas: M; numbered from 0 on.
       seed: the seed that all of them share. It fixes the initial model and local shuffling.
       labels: the true classes, if known.
+      draw: the draw that they belong to, beside the seed (``draw_of_claims``); empty where they were not
+        drawn for what is claimed.
 
     >>> tally = Tally(counts=[[9, 1], [2, 8]], replicas=10, seed=7)
     >>> len(tally), tally.examples, tally.classes, tally.means().tolist()
@@ -39,10 +42,12 @@ class Tally:
     replicas: int
     seed: int
     labels: NDArray[np.int64] | None = None
+    draw: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "replicas", int(whole("number of replicas", self.replicas)))
         object.__setattr__(self, "seed", int(whole("seed", self.seed, at_least=0)))
+        checked_draw(self.draw)
         object.__setattr__(self, "counts", _counts(self.counts, self.replicas))
         if self.labels is not None:
             object.__setattr__(self, "labels", integers("labels", self.labels, self.examples))
@@ -56,8 +61,13 @@ class Tally:
         >>> Tally.of(Replicas(scores=[[[0.9, 0.1]], [[0.5, 0.5]]], numbers=[0, 1], seed=7)).counts.tolist()
         [[1, 0]]
         """
-        counts = votes_of(replicas.scores)
-        return cls(counts=counts, replicas=len(replicas), seed=replicas.seed, labels=replicas.labels)
+        return cls(
+            counts=votes_of(replicas.scores),
+            replicas=len(replicas),
+            seed=replicas.seed,
+            labels=replicas.labels,
+            draw=replicas.draw,
+        )
 
     def __len__(self) -> int:
         return self.replicas
@@ -97,6 +107,7 @@ class Tally:
             replicas=arrays["replicas"].tolist(),
             seed=scores_file.seed_of(arrays["seed"].tolist()),
             labels=arrays.get("labels"),
+            draw=scores_file.draw_of(arrays),
         )
 
     def _arrays(self) -> scores_file.Arrays:
@@ -107,7 +118,7 @@ class Tally:
             "seed": np.array(str(self.seed)),
             "score": np.array("vote"),
         }
-        return arrays if self.labels is None else arrays | {"labels": self.labels}
+        return arrays | scores_file.optional(self.labels, self.draw)
 
 
 def votes_of(scores: NDArray[Any]) -> NDArray[np.int64]:

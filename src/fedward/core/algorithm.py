@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from dp_accounting import ComposedDpEvent, DpEvent, GaussianDpEvent, NonPrivateDpEvent, NoOpDpEvent
 from torch import Tensor
 
-from fedward.core.randomness import Source
+from fedward.core.randomness import Source, checked_draw
 from fedward.core.types import (
     Aggregator,
     Bounds,
@@ -262,7 +262,9 @@ class Algorithm:
             return 0.0
         return self.noise.multiplier * bound * self._sensitivity("add/remove")
 
-    def init(self, parameters: Tensor, replica: int = 0, num_users: int | None = None) -> ServerState:
+    def init(
+        self, parameters: Tensor, replica: int = 0, num_users: int | None = None, draw: str = ""
+    ) -> ServerState:
         """The state before round 0. The number of users is needed where they have ledgers of their own."""
         whole("replica", replica, at_least=0)
         if self.accounting == "users" and num_users is None:
@@ -275,6 +277,7 @@ class Algorithm:
             policy=self.policy.init(),
             ledger=self.new_ledger(),
             users=self.new_user_ledgers(num_users) if self.accounting == "users" and num_users else None,
+            draw=checked_draw(draw),
         )
 
     def new_user_ledgers(self, num_users: int) -> UserLedgers:

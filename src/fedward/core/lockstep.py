@@ -30,6 +30,7 @@ class Training:
       algorithm: with its noise level, its clipping, its defence.
       rounds: how many rounds it has.
       replica: trainings with different numbers differ in sampling and noise.
+      draw: and so do trainings with the same number and different draws.
       adversary: its attackers, if any.
       budget: what it may spend; it ends before the round that would overspend.
     """
@@ -37,6 +38,7 @@ class Training:
     algorithm: Algorithm
     rounds: int
     replica: int = 0
+    draw: str = ""
     adversary: Adversary | None = None
     budget: Budget | None = None
 
@@ -110,7 +112,10 @@ class Lockstep:
                 check_budget(training.budget, training.algorithm, self._federation.num_users)
         parameters = ParameterSpec.of(self._model).flatten(self._model)
         users = self._federation.num_users
-        return [training.algorithm.init(parameters, training.replica, users) for training in trainings]
+        return [
+            training.algorithm.init(parameters, training.replica, users, training.draw)
+            for training in trainings
+        ]
 
     def round(
         self, trainings: Sequence[Training], states: Sequence[ServerState]

@@ -40,8 +40,8 @@ def plan_round(
     algorithm: Algorithm, state: ServerState, federation: Federation, adversary: Adversary | None, seed: int
 ) -> Plan:
     """Who trains on what in the coming round, and what that costs."""
-    t, replica, source = state.round, state.replica, algorithm.noise_source
-    rng = private_stream(source, seed, "sampling", replica=replica, round=t)
+    t, replica, draw, source = state.round, state.replica, state.draw, algorithm.noise_source
+    rng = private_stream(source, seed, "sampling", replica=replica, round=t, draw=draw)
     cohort = algorithm.sampler.draw(federation.num_users, rng)
 
     # A policy that reads this round's norms has no bound yet for a trainer to use.
@@ -61,7 +61,7 @@ def plan_round(
             seed=(
                 local_seed(seed, t, user)
                 if own_noise is None
-                else private_local_seed(own_noise, seed, replica, t, user)
+                else private_local_seed(own_noise, seed, replica, t, user, draw)
             ),
             private=own_noise is not None,
         )
@@ -82,7 +82,7 @@ def finish_round(
     algorithm: Algorithm, state: ServerState, plan: Plan, rows: Iterable[Row], seed: int
 ) -> tuple[ServerState, RoundLog]:
     """What the server makes of the rows: the next state, and a log whose ``telemetry`` no ε covers."""
-    t, replica, source = plan.round, state.replica, algorithm.noise_source
+    t, replica, draw, source = plan.round, state.replica, state.draw, algorithm.noise_source
     received = _receive(plan, rows, state, seed)
     measured: Iterator[tuple[_Received, Bounds]] = (
         (row, algorithm.norm.measure(row.update)) for row in received
@@ -116,12 +116,12 @@ def finish_round(
     if not kept:
         mean = aggregator.finish(total)
         # A stream from system entropy is drawn anew each time: a resumed round does not repeat its noise.
-        rng = private_stream(source, seed, "noise", replica=replica, round=t)
+        rng = private_stream(source, seed, "noise", replica=replica, round=t, draw=draw)
         noisy_mean = mean + algorithm.noise.draw(mean, algorithm.noise_std(total_bound(bounds)), rng)
         parameters, server = algorithm.server.step(state.parameters, noisy_mean, state.server)
 
     # Only now may the bound move: the noise above had to be scaled by the bound the rows were clipped to.
-    look = private_stream(source, seed, "look", replica=replica, round=t)
+    look = private_stream(source, seed, "look", replica=replica, round=t, draw=draw)
     # And no policy sees norms in a round in which it declared no look: nobody has paid for that.
     shown = looked_at if algorithm.policy.unproven or algorithm.looks(t) else []
     policy = algorithm.policy.move(state.policy, t, bounds, shown, look)
@@ -221,7 +221,8 @@ def _sent(
             yield job, update
             continue
         sight = everything or _sight(plan, [(job, update)], state)
-        rng = stream(seed, "tampering", replica=state.replica, round=plan.round, user=job.user)
+        replica, t = state.replica, plan.round
+        rng = stream(seed, "tampering", replica=replica, round=t, user=job.user, draw=state.draw)
         yield job, _let_in(adversary.tamper(job.user, update, sight, rng), state)
 
 

@@ -29,6 +29,7 @@ def train(
     rounds: int,
     seed: int,
     replica: int = 0,
+    draw: str = "",
     state: ServerState | None = None,
     adversary: Adversary | None = None,
     budget: Budget | None = None,
@@ -44,8 +45,9 @@ def train(
       rounds: how many rounds the whole training has, those before ``state`` included.
       seed: of all named streams. It has no default, so that nobody trains with a seed everybody knows.
       replica: which of several trainings that differ only in sampling and noise this is.
-      state: where to go on: any state yielded before. The model's parameters and ``replica`` do not
-        matter then.
+      draw: the set of such trainings that it is one of; those of other sets share no sampling and no noise.
+      state: where to go on: any state yielded before. The model's parameters, ``replica`` and ``draw`` do
+        not matter then.
       adversary: users that do not follow the protocol, for instance ``Attack.stage(...).adversary``.
       budget: what may be spent; checked before each round.
       journal: makes each round's reservation durable before its jobs run.
@@ -55,7 +57,7 @@ def train(
     check_setup(algorithm, model, federation, adversary, rounds)
     spec = ParameterSpec.of(model)
     if state is None:
-        state = algorithm.init(spec.flatten(model), replica, federation.num_users)
+        state = algorithm.init(spec.flatten(model), replica, federation.num_users, draw)
     else:
         state = _checked(state, algorithm, spec.size, federation.num_users)
     if budget is not None:

@@ -34,8 +34,9 @@ Knowledge = Literal["own", "cohort"]
 class ServerState:
     """All that one replica needs to go on: what a checkpoint holds.
 
-    ``users`` is what every user has spent on its own device; None where the server protects them. Its tensors
-    are plain ones, whatever class they were given in.
+    ``users`` is what every user has spent on its own device; None where the server protects them. ``draw``
+    names the set of replicas that it is one of: see ``fedward.core.randomness``. Its tensors are plain ones,
+    whatever class they were given in.
     """
 
     replica: int
@@ -45,6 +46,7 @@ class ServerState:
     policy: PolicyState
     ledger: Ledger
     users: UserLedgers | None = None
+    draw: str = ""
 
     def __post_init__(self) -> None:
         parameters = as_plain("parameters of a state", self.parameters)

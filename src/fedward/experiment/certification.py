@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedward.certify.certificate import Certificate, certify
+from fedward.certify.claims_draw import CostClaims, draw_of_claims
 from fedward.certify.confidence import Confidence
 from fedward.certify.paper import equation_6, theorem_2
 from fedward.certify.prediction import certified_k
@@ -64,6 +65,16 @@ class Claims:
             method=method,
             error=self.error,
             simultaneous=self.simultaneous,
+        )
+
+    def draw(self, costs: CostClaims | None = None) -> str:
+        """The draw whose replicas these claims are about; with ``costs`` they are about an attack's cost."""
+        return draw_of_claims(
+            self.confidence,
+            score=self.score,
+            threats=self.threats,
+            attendance=self.attendance,
+            costs=costs,
         )
 
     def setting(self, setup: Setup, data: str | None = None) -> Setting:

@@ -9,6 +9,7 @@ from typing import Any
 
 from fedward.backends.engine import Choice
 from fedward.certify.certificate_file import dumps
+from fedward.certify.claims_draw import CostClaims
 from fedward.certify.setting import Setting
 from fedward.certify.tally import Scores
 from fedward.core.validate import InvalidValue
@@ -19,6 +20,7 @@ from fedward.experiment.certification import Certified, Claims, certified
 from fedward.experiment.claimed import fix_claims
 from fedward.experiment.digest import data_digest
 from fedward.experiment.files import write_atomically
+from fedward.experiment.replica_draw import require_draw
 from fedward.experiment.replica_progress import ReplicaProgress
 from fedward.experiment.replica_results import load_replicas, load_tally
 from fedward.experiment.replica_run import ReplicaRun, manifest_of, prepare_variants, run_replicas
@@ -51,6 +53,13 @@ class Certification:
     def tallied(self) -> bool:
         """Whether counts of votes are enough, or the scores of every replica are needed."""
         return _tallied(self.claims)
+
+    @property
+    def costs(self) -> CostClaims | None:
+        """What is claimed about the cost of an attack; None where predictions are certified."""
+        if not self.attackers:
+            return None
+        return CostClaims(attackers=self.attackers, bounds=self.cost_bounds)
 
 
 def prepare_certification(
@@ -115,7 +124,8 @@ def begin(
 ) -> Certification:
     """Fixes in a run directory what is claimed, before anything is trained; refuses what comes after a look.
 
-    The result says the same with all looks that there were, where the method allows for several.
+    The result says the same with the draw of its replicas, and with all looks that there were, where the
+    method allows for several.
     """
     wanted, claims = certification.wanted, certification.claims
     run.begin(manifest_of(wanted, device, engine))
@@ -127,19 +137,22 @@ def begin(
             got = f"{wanted.replicas} where {count} {what}"
             raise InvalidValue(f"number of replicas must be fixed beforehand, got {got}")
     result = run.result()
-    claims = fix_claims(
+    claims, draw = fix_claims(
         claims,
         run.path,
         list(certification.settings),
         finished=finished,
         shown=None if result is None else result["replicas"],
-        costs=bool(certification.attackers),
+        costs=certification.costs,
+        under_way=block is not None,
     )
+    wanted = replace(wanted, draw=draw)
+    require_draw(run.path, draw, block)
     settings = {
         name: replace(setting, confidence=claims.confidence)
         for name, setting in certification.settings.items()
     }
-    return replace(certification, claims=claims, settings=settings)
+    return replace(certification, claims=claims, wanted=wanted, settings=settings)
 
 
 def train_replicas(

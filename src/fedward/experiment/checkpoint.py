@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fedward.core.randomness import checked_draw
 from fedward.core.types import ServerState
 from fedward.core.validate import InvalidValue
 from fedward.experiment.sealed import seal, unseal
@@ -13,6 +14,8 @@ _FORMAT = "fedward checkpoint 3"
 # Without it nobody knows which model was released: the rounds may not run again in the same directory.
 _REMEDY = "put back a copy of it, or start again in another directory with --out"
 _KEYS = {"format", "replica", "round", "parameters", "server", "policy", "ledger", "users"}
+# Of a replica that belongs to no draw it is not written: the files of such runs are what they always were.
+_DRAW = "draw"
 
 
 def to_bytes(state: ServerState) -> bytes:
@@ -21,7 +24,7 @@ def to_bytes(state: ServerState) -> bytes:
 
 def to_content(state: ServerState) -> dict[str, Any]:
     """The state as tensors and plain values."""
-    return {
+    content = {
         "format": _FORMAT,
         "replica": state.replica,
         "round": state.round,
@@ -31,6 +34,7 @@ def to_content(state: ServerState) -> dict[str, Any]:
         "ledger": ledger_file.dumps(state.ledger),
         "users": None if state.users is None else user_ledgers_file.dumps(state.users),
     }
+    return content | {_DRAW: state.draw} if state.draw else content
 
 
 def from_bytes(content: bytes, source: str) -> ServerState:
@@ -40,7 +44,7 @@ def from_bytes(content: bytes, source: str) -> ServerState:
 
 def from_content(saved: Any, source: str) -> ServerState:
     """The state that ``to_content`` was given; anything else is refused."""
-    if not isinstance(saved, dict) or saved.get("format") != _FORMAT or saved.keys() != _KEYS:
+    if not isinstance(saved, dict) or saved.get("format") != _FORMAT or saved.keys() - {_DRAW} != _KEYS:
         raise InvalidValue(f"{source} must be a file of the format {_FORMAT!r}")
     ledger, _ = ledger_file.loads(saved["ledger"])
     return ServerState(
@@ -51,4 +55,5 @@ def from_content(saved: Any, source: str) -> ServerState:
         policy=tuple(saved["policy"]),
         ledger=ledger,
         users=None if saved["users"] is None else user_ledgers_file.loads(saved["users"]),
+        draw=checked_draw(saved.get(_DRAW, "")),
     )

@@ -1,6 +1,6 @@
 """What is claimed about the replicas of a directory: fixed when ``certify`` begins, and kept to.
 
-claims.json             what is claimed, and at which numbers of replicas
+claims.json             what is claimed, at which numbers of replicas, and the draw that belongs to it
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fedward.certify.claims_draw import CostClaims
 from fedward.certify.confidence import ANY_TIME, Confidence
+from fedward.core.randomness import checked_draw
 from fedward.core.validate import InvalidValue
 from fedward.experiment.certification import Claims
 from fedward.experiment.files import write_atomically
 from fedward.experiment.record_files import certificates, json_object
 
 _FILE = "claims.json"
-_ANOTHER = "to look at the data in another way, use another --out"
+_ANOTHER = "use another --out: other claims get fresh replicas there, with other sampling and other noise"
 
 
 def fix_claims(
@@ -28,12 +30,15 @@ def fix_claims(
     *,
     finished: int,
     shown: int | None,
-    costs: bool,
-) -> Claims:
-    """The claims as they may be made in a run directory, stored there; refuses any that came after a look.
+    costs: CostClaims | None = None,
+    under_way: bool = False,
+) -> tuple[Claims, str]:
+    """The claims as they may be made in a run directory, and their draw; refuses any that came too late.
 
-    Until a replica is finished everything may be changed, and until the results of all of them were shown
-    the number of replicas may. After that only ``betting_sequence`` goes on, with all looks in its claims.
+    Until a replica is begun everything may be changed. After that the replicas belong to what is claimed:
+    only ``betting_sequence`` goes on to more of them, with all looks in its claims. Directories of older
+    versions, whose replicas belong to no draw, go on without one; there the number of replicas may be
+    changed until results were shown.
 
     Args:
       claims: what is to be claimed now.
@@ -41,41 +46,79 @@ def fix_claims(
       variants: the names of what is certified, which certificates have.
       finished: how many replicas are.
       shown: at how many replicas their accuracy was last shown (``result.json``); None if never.
-      costs: whether costs are bounded, which no method does at all times at once.
+      costs: what is claimed about costs, which no method bounds at all times at once; None for predictions.
+      under_way: whether some are begun.
     """
     stored = list(_stored(path, variants))
     certified = any(path.glob("certificate*.json*")) or (path / "certified.json").exists()
-    if finished or certified:
+    draw = claims.draw(costs)
+    if finished or under_way or certified:
+        if not stored:
+            # Of `fedward replicas`: whoever has seen them can choose what to claim about them.
+            raise InvalidValue(
+                "what is claimed must be fixed before replicas are trained, got a directory with replicas "
+                f"that nothing was claimed about, {path}; {_ANOTHER}"
+            )
         for each in stored:
-            _require_same(path, each, _content(claims))
+            _require_same(path, each, _content(claims, "", costs))
+        draw = _kept(path, stored[0], draw, claims.replicas, costs)
     looks = {look for each in stored if certified for look in each["looks"]}
     if shown is not None:
         # A look that was planned, and then killed before it, was none.
         looks = {look for look in looks if look <= shown} | {shown}
     claims = replace(claims, earlier=_earlier(claims, sorted(looks), costs))
-    text = json.dumps(_content(claims), indent=2) + "\n"
+    # In a directory without a draw `fedward replicas` may have shown any number of them since.
+    if looks and not claims.earlier and claims.confidence.method not in ANY_TIME:
+        _require_planned(claims.replicas, stored, costs)
+    text = json.dumps(_content(claims, draw, costs), indent=2) + "\n"
     if not (path / _FILE).exists() or (path / _FILE).read_text(encoding="utf8") != text:
         write_atomically(path / _FILE, text.encode())
-    return claims
+    return claims, draw
 
 
-def _earlier(claims: Claims, looks: list[int], costs: bool) -> tuple[int, ...]:
+def _kept(path: Path, stored: dict[str, Any], own: str, replicas: int, costs: CostClaims | None) -> str:
+    """The draw of the replicas that are there: that of the claims, or empty in an older directory."""
+    draw = checked_draw(stored.get("draw", ""))
+    if draw in ("", own):
+        return draw
+    _require_planned(replicas, [stored], costs)
+    raise InvalidValue(f"{path / _FILE} is damaged, its draw is not that of its claims; {_ANOTHER}")
+
+
+def _require_planned(replicas: int, stored: Sequence[dict[str, Any]], costs: CostClaims | None) -> None:
+    for each in stored:
+        if each["looks"][-1] != replicas:
+            raise InvalidValue(
+                f"number of replicas must be fixed beforehand, got {replicas} where {each['looks'][-1]} were "
+                f"claimed before they were trained{_only(costs)}; {_ANOTHER}"
+            )
+
+
+def _earlier(claims: Claims, looks: list[int], costs: CostClaims | None) -> tuple[int, ...]:
     replicas, earlier = claims.replicas, tuple(look for look in looks if look < claims.replicas)
-    goes_on = not costs and claims.confidence.method in ANY_TIME
     if set(looks) <= {replicas}:
         return ()
-    if goes_on and looks[-1] <= replicas:
+    if costs is None and claims.confidence.method in ANY_TIME and looks[-1] <= replicas:
         return earlier
     seen = " and ".join(map(str, looks))
-    others = "" if costs else f" (only --method {' or '.join(ANY_TIME)} allows going on after a look)"
     raise InvalidValue(
         f"number of replicas must be fixed beforehand, got {replicas} where the results of {seen} were shown "
-        f"already{others}; {_ANOTHER}"
+        f"already{_only(costs)}; {_ANOTHER}"
     )
 
 
-def _content(claims: Claims) -> dict[str, Any]:
-    return _claimed(claims.confidence, claims.score, claims.threats, claims.attendance)
+def _only(costs: CostClaims | None) -> str:
+    """Which method lets replicas be added; none does for costs."""
+    return (
+        "" if costs is not None else f" (only --method {' or '.join(ANY_TIME)} allows going on after a look)"
+    )
+
+
+def _content(claims: Claims, draw: str, costs: CostClaims | None) -> dict[str, Any]:
+    content = _claimed(claims.confidence, claims.score, claims.threats, claims.attendance)
+    if costs is not None:
+        content["costs"] = {"attackers": list(costs.attackers), "bounds": dict(costs.bounds)}
+    return content | {"draw": draw} if draw else content
 
 
 def _claimed(rule: Confidence, score: str, threats: Sequence[str], attendance: str) -> dict[str, Any]:
@@ -98,7 +141,8 @@ def _stored(path: Path, variants: Sequence[str]) -> Iterator[dict[str, Any]]:
     found = certificates(path, variants)
     for each in found.values():
         setting = each.setting
-        yield _claimed(setting.confidence, each.score, setting.threats, setting.attendance)
+        claimed = _claimed(setting.confidence, each.score, setting.threats, setting.attendance)
+        yield claimed | {"draw": each.draw}
     if not found and (content := json_object(path / "certified.json")):
         yield from (_readable(path / "certified.json", _summarised(each)) for each in content.values())
 

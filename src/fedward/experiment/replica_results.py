@@ -17,6 +17,7 @@ from fedward.certify.tally import Tally, votes_of
 from fedward.core.validate import InvalidValue
 from fedward.experiment.arrays_file import Arrays, read_array
 from fedward.experiment.backend import AnyBackend
+from fedward.experiment.replica_draw import stored_draw
 from fedward.experiment.replica_progress import ReplicaClock, ReplicaProgress
 from fedward.experiment.replica_setup import triggered
 from fedward.experiment.replica_store import ReplicaDirectory, finished_blocks, stored_files
@@ -95,7 +96,7 @@ def load_tally(path: Path, variant: str) -> Tally:
         raise InvalidValue(f"{path} holds no finished replicas")
     seed = RunDirectory(path).manifest()["experiment"]["variants"][variant]["seed"]
     labels = read_array(path / "labels.npz", "labels")
-    return Tally(counts=counts, replicas=replicas, seed=seed, labels=labels)
+    return Tally(counts=counts, replicas=replicas, seed=seed, labels=labels, draw=stored_draw(path) or "")
 
 
 def load_replicas(path: Path, variant: str | None = None) -> Replicas:
@@ -119,4 +120,5 @@ def load_replicas(path: Path, variant: str | None = None) -> Replicas:
         numbers=np.arange(len(scores)),
         seed=experiments[variant]["seed"],
         labels=read_array(path / "labels.npz", "labels"),
+        draw=stored_draw(path) or "",
     )

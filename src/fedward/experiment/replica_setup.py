@@ -28,6 +28,8 @@ class ReplicaRun:
     Args:
       variants: the experiment with other values for some keys, by name.
       replicas: M. Replicas 0 to M - 1 differ in sampling and noise, and in nothing else.
+      draw: what sets their sampling and noise apart from those of other claims (``draw_of_claims``); empty
+        where nothing is claimed.
       save_space: keeps running sums of confidences, their squares and votes instead of the confidences of
         every replica.
       block: how many replicas go through their rounds together; chosen by size if not given. It changes
@@ -36,6 +38,7 @@ class ReplicaRun:
 
     variants: dict[str, Setup]
     replicas: int
+    draw: str = ""
     save_space: bool = False
     block: int | None = None
 
@@ -106,6 +109,7 @@ class ReplicaRun:
                 algorithm=setup.algorithm,
                 rounds=setup.experiment.rounds,
                 replica=replica,
+                draw=self.draw,
                 adversary=setup.attack.adversary if setup.attack else None,
                 budget=setup.experiment.make_budget(setup.algorithm, setup.federation),
             )

@@ -3,7 +3,7 @@
 run.json                what is run: the variants, digests of the data, versions
 labels.npz              the true classes of the test examples
 block.pt                the states of the block under way, after its last finished round
-scores-START-STOP.npz   what finished replicas START to STOP - 1 say about every test example
+scores-START-STOP.npz   what finished replicas START to STOP - 1 say about every test example, and their draw
 sums.npz                the same as running sums, when space is to be saved
 result.json             the summary of all finished replicas
 """
@@ -49,6 +49,11 @@ class Block:
     states: tuple[ServerState, ...]
     asked: int = 0
     run: int = 0
+
+    @property
+    def draw(self) -> str:
+        """The draw that its replicas belong to; empty for none."""
+        return self.states[0].draw if self.states else ""
 
 
 class ReplicaDirectory:
@@ -131,12 +136,13 @@ class ReplicaDirectory:
     def finish_block(self, block: Block, arrays: Arrays) -> None:
         """Stores what the block's replicas say, and only then forgets their states."""
         arrays = arrays | {"asked": np.array(block.asked), "run": np.array(block.run)}
+        draw: Arrays = {"draw": np.array(block.draw)} if block.draw else {}
         if self._save_space:
             sums = self.path / "sums.npz"
             before = read_arrays(sums) if sums.exists() else None
-            write_arrays(sums, added(before, arrays, block.stop))
+            write_arrays(sums, added(before, arrays, block.stop) | draw)
         else:
-            write_arrays(self.path / f"scores-{block.start:06d}-{block.stop:06d}.npz", arrays)
+            write_arrays(self.path / f"scores-{block.start:06d}-{block.stop:06d}.npz", arrays | draw)
         (self.path / "block.pt").unlink(missing_ok=True)
 
     def finish(self, result: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from fedward.experiment import lines
 from fedward.experiment.arrays_file import read_array
 from fedward.experiment.inference_record import InferenceRecord, read_inference
 from fedward.experiment.record_files import certificates, frame, json_object
+from fedward.experiment.replica_draw import stored_draw
 from fedward.experiment.replica_store import finished_blocks
 from fedward.experiment.server_looks import with_looks
 from fedward.experiment.shown import Shown
@@ -106,6 +107,7 @@ class ReplicasRecord(Shown):
       manifest: what is run, as in ``run.json``.
       replicas: how many trainings of each variant are finished.
       result: accuracy of each variant over its replicas; None before the first end of the command.
+      draw: the draw that they belong to, which is that of what is claimed; empty where nothing was.
       labels: the true classes of the test examples; None before the first block.
       certificates: what is certified about each variant, if anything is.
       certified: ``certified.json``: curves for each variant, or costs of an attack; None without it.
@@ -115,6 +117,7 @@ class ReplicasRecord(Shown):
     manifest: dict[str, Any]
     replicas: int = 0
     result: dict[str, Any] | None = None
+    draw: str = ""
     labels: NDArray[np.int64] | None = None
     certificates: dict[str, Certificate]
     certified: dict[str, Any] | None = None
@@ -216,6 +219,7 @@ def _replicas(folder: Path, manifest: dict[str, Any]) -> ReplicasRecord:
         manifest=manifest,
         replicas=replicas,
         result=RunDirectory(folder).result(),
+        draw=stored_draw(folder) or "",
         labels=read_array(labels, "labels") if labels.exists() else None,
         certificates=certificates(folder, list(variants)),
         certified=json_object(folder / "certified.json"),

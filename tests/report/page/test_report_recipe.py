@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import shlex
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fedward
 from fedward.experiment import config
 from fedward.experiment.run_record import load
 from fedward.experiment.vary import Axis, variants
 from fedward.report.page.experiment_text import toml
 from fedward.report.page.reproduce import of_replicas, of_run
+from tiny_experiment import CONTENT
 
 ROOT = Path(__file__).parents[3]
 PLAIN = st.one_of(
@@ -68,3 +71,24 @@ def test_variants_come_back_from_the_command(varied_run: Path) -> None:
     found = {name: config.from_content(c) for name, c in variants(tomllib.loads(text), [axis]).items()}
     wanted = {name: config.from_content(c) for name, c in run.experiments.items()}  # type: ignore[union-attr]
     assert found == wanted
+
+
+def test_a_recipe_says_whether_it_trains_the_same_replicas(tmp_path: Path) -> None:
+    """Replicas belong to what is claimed, and ``fedward replicas`` claims nothing."""
+    attack = {
+        "who": {"name": "random", "count": 1},
+        "data": [{"name": "label_flip", "source": 1, "target": 0}],
+        "cost_bound": 10.0,
+    }
+    options: dict[str, Any] = {"replicas": 2, "workers": 0, "quiet": True}
+    costs = fedward.certify(CONTENT | {"attack": attack}, attackers=[1], out=tmp_path / "a", **options)
+    said = " ".join(of_replicas(costs).notes)
+    assert (
+        "fedward certify --attackers, which draws them for what is claimed; this command trains others"
+        in said
+    )
+    predictions = fedward.certify(CONTENT, out=tmp_path / "b", **options)
+    assert of_replicas(predictions).notes == ()
+    assert (
+        "bound to no claims: this command draws others" in of_replicas(replace(predictions, draw="")).notes[0]
+    )

@@ -19,6 +19,7 @@ from fedward.experiment.vary import Axis, variants
 from fedward.report.page.experiment_text import toml, value
 
 _BUILT_IN = ("digits", "synthetic")
+_COSTS = "The bounds on the attack's cost come from fedward certify --attackers"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,12 +62,7 @@ def of_replicas(run: ReplicasRecord) -> Recipe:
     save = ["--save-space"] if run.manifest["experiment"].get("save_space") else []
     rest = [*many, *options, *save, *_data(experiments[0])]
     axes = _axes(run.experiments)
-    notes = list(_notes(run.manifest, experiments))
-    if run.certified is not None and not run.certificates:
-        notes.insert(
-            0,
-            "The bounds on the attack's cost come from fedward certify --attackers; these are its trainings.",
-        )
+    notes = [*_drawn(run), *_notes(run.manifest, experiments)]
     if axes is not None:
         vary = [part for axis in axes for part in ("--vary", f"{axis.key}={_values(axis.values)}")]
         file = f"{stem}.toml"
@@ -85,6 +81,17 @@ def of_replicas(run: ReplicasRecord) -> Recipe:
     )
     command = "\n".join(shlex.join(["fedward", what, file, *rest, *_elsewhere(file)]) for file, _ in files)
     return Recipe(command=command, files=files, typed=_typed(run.manifest), notes=tuple(notes))
+
+
+def _drawn(run: ReplicasRecord) -> list[str]:
+    """Whether the command trains the same replicas: those of a certificate belong to what it claims."""
+    if run.certificates:
+        return [] if run.draw else ["Its replicas are bound to no claims: this command draws others."]
+    costs = run.certified is not None
+    if run.draw:
+        where = _COSTS if costs else "These are replicas of fedward certify"
+        return [f"{where}, which draws them for what is claimed; this command trains others."]
+    return [f"{_COSTS}; these are its trainings."] if costs else []
 
 
 def of_inference(run: InferenceRecord) -> Recipe:
