@@ -98,7 +98,7 @@ def test_the_stored_file_gives_the_replicas_back() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"seed": 4}, {"numbers": range(1, 7)}, {"labels": [1] * 20}, {"scores": scores()[::-1]}]
+    "changes", [{"seed": 4}, {"draw": "0a"}, {"labels": [1] * 20}, {"scores": scores()[::-1]}]
 )
 def test_the_digest_changes_with_everything(changes: dict[str, Any]) -> None:
     assert made(**changes).digest() != made().digest()

@@ -11,8 +11,9 @@ import torch
 
 from experiment.replicas_wanted import CONTENT, go, wanted
 from fedward.backends import InProcess
+from fedward.core.validate import InvalidValue
 from fedward.experiment.arrays_file import read_arrays, write_arrays
-from fedward.experiment.replica_results import load_replicas, summary
+from fedward.experiment.replica_results import load_replicas, load_tally, summary
 from fedward.experiment.replica_setup import ReplicaRun
 from fedward.experiment.replica_store import ReplicaDirectory
 from fedward.experiment.replica_sums import added
@@ -91,6 +92,18 @@ def test_what_one_variant_says_is_read_alone(tmp_path: Path) -> None:
     for name in run.variants:
         stored = np.concatenate([read_arrays(file)[f"{name}/scores"] for file in files])
         assert np.array_equal(load_replicas(tmp_path, name).scores, stored)
+
+
+def test_a_replica_that_is_there_twice_is_neither_counted_nor_averaged(tmp_path: Path) -> None:
+    run = wanted(3, {**CONTENT, "rounds": 1}, (), block=2)
+    go(run, tmp_path)
+    assert len(load_tally(tmp_path, "all")) == 3
+    first, second = tmp_path / "scores-000000-000002.npz", tmp_path / "scores-000002-000003.npz"
+    copied = read_arrays(second) | {"all/scores": read_arrays(first)["all/scores"][1:]}
+    write_arrays(second, copied)
+    for load in (load_tally, load_replicas):
+        with pytest.raises(InvalidValue, match="the same scores from 1 and 2: copies of one training"):
+            load(tmp_path, "all")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedward.certify import scores_file
+from fedward.certify.copies import require_no_copies, told
 from fedward.core.randomness import checked_draw
 from fedward.core.validate import InvalidType, InvalidValue, one_of, whole
 
@@ -19,8 +19,6 @@ SCORES: tuple[str, ...] = get_args(Score)
 
 # Confidences that were rounded to half precision still pass; they are scaled to sum to one before use.
 _SUM_TOLERANCE = 1e-3
-# Independent trainings do not agree in so many different confidences to the last bit.
-_SAME = 32
 # So many examples at a time: the scores of a large test set do not fit into memory twice.
 _AT_ONCE = 500
 _ARRAYS = ("scores", "numbers", "seed", "score", "labels", "draw")
@@ -32,8 +30,8 @@ class Replicas:
 
     Args:
       scores: ``[M, n, C]``, in [0, 1] and summing to 1 over the classes; for votes 0 or 1, and at most one 1.
-      numbers: the replica number of each, all different: two replicas with one number share every
-        random draw and count as one.
+      numbers: the replica number of each: 0 to M - 1, in this order. Two replicas with one number share
+        every random draw and count as one, and one that is missing was left out.
       seed: the seed that all of them share. It fixes the initial model and local shuffling.
       score: ``confidence`` or ``vote``.
       labels: the true classes, if known.
@@ -87,6 +85,11 @@ class Replicas:
         parts = range(0, self.examples, _AT_ONCE)
         return np.concatenate([self.scores_of(start, start + _AT_ONCE).mean(axis=0) for start in parts])
 
+    @property
+    def copies_told(self) -> bool:
+        """Whether one training that is in here twice would have been refused (``fedward.certify.copies``)."""
+        return self.score == "confidence" and told(self.scores)
+
     def votes(self) -> Replicas:
         """The same replicas, each voting for its most likely class, or for nobody (see ``decided``)."""
         chosen = self.scores.argmax(axis=2)
@@ -136,19 +139,14 @@ class Replicas:
             raise InvalidValue(
                 f"replicas must not share a seed, got number {found[counts > 1][0]} {counts.max()} times"
             )
-        if bool((np.diff(self.numbers) != 1).any()):
+        if not np.array_equal(self.numbers, np.arange(len(self))):
+            wrong = int(np.flatnonzero(self.numbers != np.arange(len(self)))[0])
             raise InvalidValue(
-                "replica numbers must follow each other: bounds depend on the order, and a number that is "
-                "missing was left out"
+                f"replica numbers must follow each other from 0 on, got {self.numbers[wrong]} in place "
+                f"{wrong}: bounds depend on the order, and a number that is missing was left out"
             )
-        first: dict[bytes, int] = {}
-        for i, row in enumerate(self.scores):
-            other = first.setdefault(hashlib.blake2b(row.tobytes(), digest_size=16).digest(), i)
-            if other != i and len(np.unique(row[(row > 0) & (row < 1)])) >= _SAME:
-                raise InvalidValue(
-                    "replicas must not share their randomness, got the same scores from "
-                    f"{self.numbers[other]} and {self.numbers[i]}"
-                )
+        if self.score == "confidence":
+            require_no_copies(self.scores, len(self))
 
 
 def _scores(values: ArrayLike, score: Score) -> NDArray[Any]:

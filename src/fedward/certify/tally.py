@@ -77,6 +77,11 @@ class Tally:
         return "vote"
 
     @property
+    def copies_told(self) -> bool:
+        """Counts do not show whether one training is in them twice."""
+        return False
+
+    @property
     def examples(self) -> int:
         return int(self.counts.shape[0])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fedward.certify.copies import require_no_copies
 from fedward.certify.replicas import Replicas, decided
 from fedward.certify.tally import Tally, votes_of
 from fedward.core.validate import InvalidValue
@@ -82,21 +83,30 @@ def load_tally(path: Path, variant: str) -> Tally:
       path: the run directory of ``fedward replicas`` or ``fedward certify``.
       variant: its name.
     """
-    counts: NDArray[np.int64] | None = None
-    replicas = 0
-    for file in stored_files(path):
-        if file.name == "sums.npz":
-            votes, count = read_array(file, f"{variant}/votes"), int(read_array(file, "replicas"))
-        else:
-            scores = read_array(file, f"{variant}/scores")
-            votes, count = votes_of(scores), len(scores)
-        counts = votes if counts is None else counts + votes
-        replicas += count
-    if counts is None:
+    files, sums = stored_files(path), path / "sums.npz"
+    if not files:
         raise InvalidValue(f"{path} holds no finished replicas")
+    if files == [sums]:
+        counts, replicas = read_array(sums, f"{variant}/votes"), int(read_array(sums, "replicas"))
+    else:
+        counts, replicas = _counted(files, variant, finished_blocks(path)[-1][1])
     seed = RunDirectory(path).manifest()["experiment"]["variants"][variant]["seed"]
     labels = read_array(path / "labels.npz", "labels")
     return Tally(counts=counts, replicas=replicas, seed=seed, labels=labels, draw=stored_draw(path) or "")
+
+
+def _counted(files: Sequence[Path], variant: str, replicas: int) -> tuple[NDArray[np.int64], int]:
+    """The votes that follow from the confidences of all blocks, none of which may be there twice."""
+    found: list[NDArray[np.int64]] = []
+
+    def rows() -> Iterator[NDArray[Any]]:
+        for file in files:
+            scores = read_array(file, f"{variant}/scores")
+            found.append(votes_of(scores))
+            yield from scores
+
+    require_no_copies(rows(), replicas)
+    return np.sum(found, axis=0), replicas
 
 
 def load_replicas(path: Path, variant: str | None = None) -> Replicas:
