@@ -61,6 +61,24 @@ def test_a_good_certificate_holds(certificate: Path) -> None:
     assert answer["releasing_all"]["rounds"] == 120
 
 
+def test_what_was_recomputed_and_what_rests_on_trust_is_printed(certificate: Path) -> None:
+    printed = run(certificate).output
+    answer = json.loads(run(certificate, "--json").output)
+    done, trusted = printed.split("recomputed:")[1].split("rests on trust, and was not checked:")
+    for part, field in ((done, "recomputed"), (trusted, "rests_on_trust")):
+        assert answer[field]
+        for each in answer[field]:
+            assert each.keys() == {"what", "says"}
+            assert f"- {each['says']}" in " ".join(part.split())
+    kinds = [each["what"] for each in answer["rests_on_trust"]]
+    assert kinds[:4] == ["trainings", "ledger", "divisor", "independence"]
+    assert {"fixed_beforehand", "choice", "initial_model", "data"} <= set(kinds)
+    (certificate.parent / "scores.npz").unlink()
+    answer = json.loads(run(certificate, "--json").output)
+    assert answer["recomputed"] == []
+    assert answer["rests_on_trust"]
+
+
 def test_changed_scores_are_found(certificate: Path) -> None:
     beside = certificate.parent / "scores.npz"
     replicas = Replicas.from_bytes(beside.read_bytes())

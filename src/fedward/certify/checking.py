@@ -11,6 +11,7 @@ from fedward.certify.certificate_file import Stored
 from fedward.certify.code_version import code_version
 from fedward.certify.statements import statements
 from fedward.certify.tally import read_scores
+from fedward.certify.trust import Statement, on_trust, recomputed
 from fedward.core.validate import InvalidValue
 
 # Two machines may differ in the last bits of a float, never in a claim.
@@ -22,10 +23,16 @@ UNBOUND = (
 
 
 class Check(NamedTuple):
-    """Whether a certificate holds, why not, and what else a reader should know."""
+    """Whether a certificate holds, why not, and what else a reader should know.
+
+    ``recomputed`` is what was computed again, nothing if that was not possible; ``rests_on_trust`` what no
+    check of the files can find out, and what a certificate that holds therefore still rests on.
+    """
 
     problems: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    recomputed: tuple[Statement, ...] = ()
+    rests_on_trust: tuple[Statement, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -37,7 +44,8 @@ def check(stored: Stored, scores: bytes) -> Check:
 
     It holds if nothing in it claims more than the stored scores support: the same top classes, lower bounds
     and k at most, upper bounds and ε at least what comes out again, and words that are those of its
-    numbers. Claims that say less than they could still hold, and are noted.
+    numbers. Claims that say less than they could still hold, and are noted. Nothing is trained: whether the
+    scores come from trainings as they are stated rests on trust, and is listed.
 
     Args:
       stored: what ``certificate_file.loads`` found.
@@ -47,19 +55,22 @@ def check(stored: Stored, scores: bytes) -> Check:
     try:
         replicas = read_scores(scores)
     except InvalidValue as error:
-        return Check((f"the stored scores are refused: {error}",))
+        return Check((f"the stored scores are refused: {error}",), rests_on_trust=on_trust(claimed))
+    trusted = on_trust(claimed, copies_told=replicas.copies_told)
     if claimed.draw and claimed.draw != (own := draw_of_setting(claimed.setting, claimed.score)):
         return Check(
-            (f"its replicas belong to the draw {claimed.draw}, and what is claimed here has the draw {own}",)
+            (f"its replicas belong to the draw {claimed.draw}, and what is claimed here has the draw {own}",),
+            rests_on_trust=trusted,
         )
     if replicas.digest() != claimed.scores:
         return Check(
-            ("the stored scores were changed: their digest is not the one the certificate was made with",)
+            ("the stored scores were changed: their digest is not the one the certificate was made with",),
+            rests_on_trust=trusted,
         )
     try:
         found = certify(claimed.setting, replicas)
     except InvalidValue as error:
-        return Check((f"it cannot be computed again: {error}",))
+        return Check((f"it cannot be computed again: {error}",), rests_on_trust=trusted)
     problems, notes = _compare(claimed, found)
     if stored.says != statements(claimed):
         problems.append("its words are not those of its numbers")
@@ -68,7 +79,9 @@ def check(stored: Stored, scores: bytes) -> Check:
     if stored.code != code_version():
         made = f"fedward {stored.code['fedward']}, source {stored.code['source'][:8]}"
         notes.append(f"made by other code than this ({made}); checked by this one")
-    return Check(tuple(problems), tuple(notes))
+    return Check(
+        tuple(problems), tuple(notes), recomputed=recomputed(claimed, replicas), rests_on_trust=trusted
+    )
 
 
 def _compare(claimed: Certificate, found: Certificate) -> tuple[list[str], list[str]]:

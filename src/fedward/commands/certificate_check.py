@@ -16,6 +16,7 @@ from fedward.certify.certificate_file import NotACertificate, loads
 from fedward.certify.checking import Check
 from fedward.certify.checking import check as recompute
 from fedward.certify.statements import statements
+from fedward.certify.trust import on_trust
 from fedward.commands.output import AsJson, answer
 from fedward.core.validate import InvalidValue
 from fedward.report.certified_accuracy import largest_k
@@ -25,14 +26,21 @@ File = Annotated[
     Path, typer.Argument(help="A certificate (.json or .json.gz); its scores must lie beside it.")
 ]
 
+HOLDS = "holds: its numbers follow from the stored scores and the stated ledger"
+
 
 def check(file: File, as_json: AsJson = False) -> None:
-    """Recompute a certificate from its file and the stored scores, and say whether it holds."""
+    """Recompute a certificate from its file and the stored scores, and say whether it holds.
+
+    Nothing is trained again: what rests on trust in whoever made it is listed.
+    """
     certificate, verdict = _verdict(file)
     content: dict[str, Any] = {
         "holds": verdict.holds,
         "problems": list(verdict.problems),
         "notes": list(verdict.notes),
+        "recomputed": [each.to_json() for each in verdict.recomputed],
+        "rests_on_trust": [each.to_json() for each in verdict.rests_on_trust],
     }
     if certificate is not None:
         content |= {
@@ -43,8 +51,14 @@ def check(file: File, as_json: AsJson = False) -> None:
         }
     if not as_json and certificate is not None and verdict.holds:
         _print(certificate)
-    lines = ["the certificate holds" if verdict.holds else "the certificate does not hold"]
+    lines = [f"the certificate {HOLDS if verdict.holds else 'does not hold'}"]
     lines += [f"- {problem}" for problem in verdict.problems]
+    if verdict.holds:
+        lines += ["recomputed:", *(f"- {each.says}" for each in verdict.recomputed)]
+        lines += [
+            "rests on trust, and was not checked:",
+            *(f"- {each.says}" for each in verdict.rests_on_trust),
+        ]
     lines += [f"note: {note}" for note in verdict.notes]
     answer(as_json, content, "\n".join(lines))
     if not verdict.holds:
@@ -65,7 +79,8 @@ def _verdict(file: Path) -> tuple[Certificate | None, Check]:
     except (OSError, ValueError) as error:
         # A ValueError is a name that no file can have.
         why = getattr(error, "strerror", None) or error
-        return stored.certificate, Check((f"the stored scores cannot be read: {str(beside)!a}: {why}",))
+        unread = f"the stored scores cannot be read: {str(beside)!a}: {why}"
+        return stored.certificate, Check((unread,), rests_on_trust=on_trust(stored.certificate))
     return stored.certificate, recompute(stored, scores)
 
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fedward.certify.trust import on_trust
 from fedward.core.validate import InvalidValue
-from fedward.experiment.run_record import load
+from fedward.experiment.run_record import ReplicasRecord, load
 from fedward.report.page import render, write
 
 
@@ -233,3 +234,13 @@ def test_json_that_fedward_did_not_write_is_one_line(private_run: Path, tmp_path
     (run / "telemetry.jsonl").write_text("".join(json.dumps({"round": r["round"]}) + "\n" for r in telemetry))
     with pytest.raises(InvalidValue, match="holds a file that is damaged or was changed: KeyError"):
         render([load(run)])
+
+
+def test_a_certificate_is_shown_with_what_it_rests_on(everything: str, certified_run: Path) -> None:
+    said = text_of(everything)
+    assert "Bounds and k are shown as the certificate file has them" in said
+    record = load(certified_run)
+    assert isinstance(record, ReplicasRecord)
+    (certificate,) = record.certificates.values()
+    for each in on_trust(certificate):
+        assert f"{each.says[0].upper()}{each.says[1:]}." in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fedward.certify.certificate import Attack, Certificate
 from fedward.certify.level import percentage
+from fedward.certify.trust import on_trust
 from fedward.report.page.numbers import many, percent
 
 _THREATS: dict[tuple[str, str], tuple[str, str]] = {
@@ -50,6 +51,12 @@ LIMITS = (
     "fresh: the trainings here are simulations.",
 )
 
+RECOMPUTED = (
+    "Recomputed for this page: ε of releasing all trainings, from the ledger in the certificate. Bounds and "
+    "k are shown as the certificate file has them: fedward certificate check computes them again from the "
+    "stored scores. Nothing was trained again."
+)
+
 
 def headline(attack: Attack) -> int:
     """The k that is spoken of first: the last at which half of the examples are right and certified.
@@ -89,3 +96,8 @@ def in_words(certificate: Certificate, attack: Attack, k: int) -> tuple[str, ...
             "on average over its own randomness."
         )
     return (first, together)
+
+
+def rests_on_trust(certificate: Certificate) -> tuple[str, ...]:
+    """What a certificate rests on that nobody can see from its file, a sentence each."""
+    return tuple(f"{each.says[0].upper()}{each.says[1:]}." for each in on_trust(certificate))

@@ -16,7 +16,7 @@ from fedward.core.validate import InvalidValue
 from fedward.experiment.run_record import ReplicasRecord
 from fedward.privacy.guarantee import Unit
 from fedward.report.certified_accuracy import title
-from fedward.report.page.certificate_words import LIMITS, headline, in_words
+from fedward.report.page.certificate_words import LIMITS, RECOMPUTED, headline, in_words, rests_on_trust
 from fedward.report.page.certified_curves import certified_charts, certified_table
 from fedward.report.page.chart import Chart
 from fedward.report.page.examples import Library, Look, class_name, looks
@@ -52,6 +52,8 @@ class CertifiedPart:
     words: tuple[tuple[str, tuple[str, ...]], ...]
     limits: tuple[str, ...]
     statements: tuple[tuple[str, tuple[str, ...]], ...]
+    recomputed: str
+    trust: tuple[tuple[str, tuple[str, ...]], ...]
     charts: tuple[Chart, ...]
     table: Table
     explorer: dict[str, Any]
@@ -83,6 +85,8 @@ def certified_part(run: ReplicasRecord, key: str, library: Library) -> Certified
         words=tuple(_words(run)),
         limits=LIMITS,
         statements=tuple((name, tuple(statements(each))) for name, each in run.certificates.items()),
+        recomputed=RECOMPUTED,
+        trust=tuple((name, rests_on_trust(each)) for name, each in run.certificates.items()),
         charts=tuple(chart for chart in certified_charts(run, key, unit) if chart.drawn),
         table=certified_table(run, unit),
         explorer=explorer,
