@@ -33,8 +33,9 @@ def cautions(setup: Setup, spent: Spending) -> Iterator[str]:
         if guarantee.unit == "user" and guarantee.adjacency == "zero-out":
             yield (
                 f"the number of users is not declared: this ε takes it, {federation.num_users}, for public, "
-                "and hides what a user contributes, not that it is counted. To hide both, and to certify against "
-                f"users who join, add the line 'users = {federation.num_users}' to the table [privacy]"
+                "and hides what a user contributes, not that it is counted. To hide both, and to certify "
+                "against users who join, add the line "
+                f"'users = {federation.num_users}' to the table [privacy]"
             )
         if guarantee.epsilon > _LARGE:
             yield f"ε = {guarantee.epsilon:.4g} is so large that it protects hardly anybody"
