@@ -17,12 +17,13 @@ from torch import nn
 
 import fedward
 from fedward.clipping import ClipNormDecay, FixedBound, PolynomialDecay
+from fedward.core.algorithm import Algorithm
 from fedward.core.round import plan_round
-from fedward.core.validate import InvalidValue
-from fedward.presets import insdp_fedavg, local_dp
+from fedward.core.validate import InvalidType, InvalidValue
+from fedward.presets import insdp_fedavg, local_dp, user_dp_fedavg
 from fedward.sampling import EveryoneSampler, FixedSizeSampler
 from presets.self_protecting import FEDERATION, HISTOGRAM, QUANTILE, dp_sgd, ldp
-from support import tiny_federation, tiny_model
+from support import tiny_federation, tiny_model, tiny_sgd
 
 
 def test_the_noise_of_a_user_is_z_times_the_bound_of_the_round() -> None:
@@ -96,7 +97,7 @@ def test_looks_alone_are_in_the_servers_ledger_by_their_own_sampling() -> None:
     assert "looks at norms only" in quantile.new_ledger().sampling
 
 
-def test_one_user_replaced_moves_a_look_twice_as_far() -> None:
+def test_one_user_replaced_moves_a_look_as_far_as_the_policy_has_proven() -> None:
     fixed = ldp(clip_bound=None, policy=QUANTILE, sampler=FixedSizeSampler(size=4))
     assert fixed.round_event(12, 0) == SampledWithoutReplacementDpEvent(12, 4, GaussianDpEvent(2.0))
     everyone = ldp(clip_bound=None, policy=QUANTILE, sampler=EveryoneSampler(adjacency="replace-one"))
@@ -104,6 +105,47 @@ def test_one_user_replaced_moves_a_look_twice_as_far() -> None:
     assert ldp(clip_bound=None, policy=QUANTILE, sampler=EveryoneSampler()).round_event(
         12, 0
     ) == GaussianDpEvent(4.0)
+    # Of a histogram √2 times as far, of norms between 0 and the bound no further.
+    histogram = ldp(clip_bound=None, policy=HISTOGRAM, sampler=EveryoneSampler(adjacency="replace-one"))
+    assert histogram.round_event(12, 0).noise_multiplier == pytest.approx(2.0 / 2**0.5, rel=1e-12)
+    assert histogram.user_event(0).events[1].noise_multiplier == pytest.approx(2.0 / 2**0.5, rel=1e-12)
+    decay = POLICIES["norm decay"]
+    (noise,) = decay.looks(0)
+    everyone = EveryoneSampler(adjacency="replace-one")
+    central = user_dp_fedavg(
+        num_users=12, sampler=everyone, local=tiny_sgd(), policy=decay, noise_multiplier=3.0
+    )
+    assert [event.noise_multiplier for event in central.round_event(12, 0).events] == [1.5, noise]
+
+
+def test_a_policy_that_looks_and_does_not_say_how_far_a_user_replaced_moves_it_is_refused() -> None:
+    class Silent:
+        """As a policy of somebody's own, written for users who come and go."""
+
+        reads_norms, per_group, unproven = False, False, ""
+
+        def looks(self, round: int) -> tuple[float, ...]:
+            return (2.0,)
+
+        def init(self) -> tuple[float, ...]:
+            return (1.0,)
+
+        def bound(self, policy: Any, round: int, norms: Any) -> tuple[float, ...]:
+            return (1.0,)
+
+        def move(self, policy: Any, round: int, bounds: Any, norms: Any, rng: Any) -> Any:
+            return policy
+
+    def algorithm(sampler: Any, policy: Any) -> Algorithm:
+        arguments = {"num_users": 12, "local": tiny_sgd(), "noise_multiplier": 3.0}
+        return user_dp_fedavg(sampler=sampler, policy=policy, **arguments)
+
+    assert algorithm(EveryoneSampler(), Silent()).round_event(12, 0)
+    with pytest.raises(InvalidType, match="replaced_moves must be declared by"):
+        algorithm(FixedSizeSampler(size=4), Silent()).round_event(12, 0)
+    Silent.replaced_moves = 2.5  # type: ignore[attr-defined]
+    with pytest.raises(InvalidValue, match="replaced_moves must be at most 2, which always holds, got 2.5"):
+        algorithm(FixedSizeSampler(size=4), Silent()).round_event(12, 0)
 
 
 @pytest.mark.parametrize("policy", [QUANTILE, HISTOGRAM, POLICIES["norm decay"]], ids=repr)

@@ -27,6 +27,7 @@ class FixedBound:
     reads_norms = False
     per_group = True
     unproven = ""
+    replaced_moves = 2.0  # never asked: it does not look
 
     def __post_init__(self) -> None:
         if self.clip_bound == ():
@@ -60,6 +61,7 @@ class NoClipping:
     reads_norms = False
     per_group = True
     unproven = "updates are not clipped"
+    replaced_moves = 2.0  # never asked: it does not look
 
     def looks(self, round: int) -> tuple[float, ...]:
         return ()

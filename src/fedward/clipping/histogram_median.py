@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,8 +21,9 @@ class HistogramMedian:
     The bins are public: equally wide on a logarithmic scale from ``least`` to ``most``; smaller and larger
     norms count in the first and last. The middle of a bin is its geometric mean.
 
-    Guarantee: a user is in one bin, so one user added or removed changes one count by 1 (and one replaced
-    two of them, √2 ≤ 2): a look has the noise multiplier z_h, and is charged. After ``most_looks`` looks the
+    Guarantee: a user is in one bin, so one user added or removed changes one count by 1: a look has the noise
+    multiplier z_h, and is charged. One replaced takes 1 from one bin and gives 1 to another (or leaves all as
+    they are): it moves the counts by ‖e_i - e_j‖ = √2 times as far, at most. After ``most_looks`` looks the
     bound stays where it is, so the cost of a training has a limit that is known beforehand.
 
     Args:
@@ -54,6 +56,8 @@ class HistogramMedian:
     reads_norms = False
     per_group = False
     unproven = ""
+    # The next float above √2, so that no rounding makes a look look cheaper than it is.
+    replaced_moves = math.nextafter(math.sqrt(2.0), 2.0)
 
     def __post_init__(self) -> None:
         positive("initial clip bound", self.initial)

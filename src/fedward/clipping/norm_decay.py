@@ -18,7 +18,8 @@ class ClipNormDecay:
         c̃_t = (1 / m̄) Σ_i min(‖Δ_i‖, c_t) + N(0, (z_c c_t / m̄)²)    for t < 10 and t = 50, 100, ...
 
     Guarantee: one user added or removed moves the sum of clipped norms by at most c_t, so a look has the
-    noise multiplier z_c and is charged. Rounds without a look cost nothing.
+    noise multiplier z_c and is charged. One replaced moves it by |a - b| ≤ c_t, no further, since both norms
+    lie in [0, c_t]. Rounds without a look cost nothing.
 
     The noisy mean can be zero or negative and the bound only ever falls, so without a floor training would
     die. The floor c_min is a public constant that the paper does not have.
@@ -46,6 +47,7 @@ class ClipNormDecay:
     reads_norms = False
     per_group = False
     unproven = ""
+    replaced_moves = 1.0
 
     def __post_init__(self) -> None:
         positive("initial clip bound", self.initial)

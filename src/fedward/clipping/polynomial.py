@@ -38,6 +38,7 @@ class PolynomialDecay:
     reads_norms = False
     per_group = True
     unproven = ""
+    replaced_moves = 2.0  # never asked: it does not look
 
     def __post_init__(self) -> None:
         positive("initial clip bound", self.initial)

@@ -24,8 +24,9 @@ class Quantile:
     are about the fraction *within* the bound; with the clipped fraction the bound would run away.
 
     Guarantee: a centred bit is ±1/2, so one user added or removed moves the sum by 1/2 and a look in every
-    round has the noise multiplier 2σ_b. To keep a total z, give the model z_Δ = (z⁻² - (2σ_b)⁻²)^(-1/2)
-    (``model_noise``). The bound moves after the round's noise was drawn.
+    round has the noise multiplier 2σ_b. One replaced turns +1/2 into -1/2 and moves the sum by 1, twice as
+    far. To keep a total z, give the model z_Δ = (z⁻² - (2σ_b)⁻²)^(-1/2) (``model_noise``). The bound moves
+    after the round's noise was drawn.
 
     Args:
       initial: C_0.
@@ -50,6 +51,7 @@ class Quantile:
     reads_norms = False
     per_group = False
     unproven = ""
+    replaced_moves = 2.0
 
     def __post_init__(self) -> None:
         if not _LEAST <= positive("initial clip bound", self.initial) <= _MOST:

@@ -38,6 +38,7 @@ class RawMedian:
     reads_norms = True
     per_group = True
     unproven = "the clip bound is the raw median of private norms"
+    replaced_moves = 2.0  # never asked: nothing is charged that has no proof
 
     def __post_init__(self) -> None:
         positive("initial clip bound", self.initial)

@@ -23,7 +23,7 @@ from fedward.core.types import (
     ServerOptimizer,
     ServerState,
 )
-from fedward.core.validate import InvalidType, InvalidValue, one_of, whole
+from fedward.core.validate import InvalidType, InvalidValue, one_of, positive, whole
 from fedward.privacy.aggregate import aggregate_event
 from fedward.privacy.events import Adjacency, fold
 from fedward.privacy.guarantee import Guarantee, Unit
@@ -204,24 +204,46 @@ class Algorithm:
         if self.accounting == "users":
             if not looks:
                 return NoOpDpEvent()
-            # One user replaced moves a look twice as far as one added or removed.
-            ratio = 1.0 if self.sampler.adjacency == "add/remove" else 0.5
-            return self.sampler.amplify(GaussianDpEvent(fold(*looks) * ratio), num_users)
+            moves = self._look_moves(self.sampler.adjacency)
+            return self.sampler.amplify(GaussianDpEvent(fold(*looks) / moves), num_users)
         # The ratio of sensitivities is exactly 1 or 1/2: the event keeps a multiplier to the last bit.
         ratio = self._sensitivity("add/remove") / self._sensitivity(self.sampler.adjacency)
-        shares = [GaussianDpEvent(z * ratio) for z in (self.noise.multiplier, *looks)]
+        moves = self._look_moves(self.sampler.adjacency) if looks else 1.0
+        shares = [
+            GaussianDpEvent(self.noise.multiplier * ratio),
+            *(GaussianDpEvent(z / moves) for z in looks),
+        ]
         return self.sampler.amplify(shares[0] if len(shares) == 1 else ComposedDpEvent(shares), num_users)
 
     def user_event(self, round: int) -> DpEvent:
         """What one round costs each user of its cohort, where users protect themselves.
 
         Its own noise and, composed with it, the looks: the bound of the next round follows from them, and the
-        released models show it. A user whose data are replaced moves a look twice as far as one added or
-        removed. Nothing is gained from the drawing of users: everybody may know who takes part.
+        released models show it. A user whose data are replaced moves a look as far as the policy has proven
+        (``replaced_moves``). Nothing is gained from the drawing of users: everybody may know who takes part.
         """
-        own = self.protector.local_event(round)
-        looks = [GaussianDpEvent(z / 2) for z in self.looks(round)]
-        return ComposedDpEvent([own, *looks]) if looks else own
+        own, looks = self.protector.local_event(round), self.looks(round)
+        if not looks:
+            return own
+        moves = self._look_moves("local")
+        return ComposedDpEvent([own, *(GaussianDpEvent(z / moves) for z in looks)])
+
+    def _look_moves(self, adjacency: Adjacency) -> float:
+        """How many times as far as one user added or removed a neighbour moves the policy's looks."""
+        if adjacency in ("add/remove", "zero-out"):
+            return 1.0
+        try:
+            moves = positive("replaced_moves of the clip policy", self.policy.replaced_moves)
+        except AttributeError as error:
+            if error.name != "replaced_moves":  # a fault inside of it
+                raise
+            raise InvalidType(
+                f"replaced_moves must be declared by {self.policy}, which looks at norms, got nothing: how "
+                "many times as far one user replaced moves a look as one added or removed; 2 always holds"
+            ) from error
+        if moves > 2:
+            raise InvalidValue(f"replaced_moves must be at most 2, which always holds, got {moves}")
+        return moves
 
     def guarantee(self, num_users: int, rounds: int, delta: float, accountant: str) -> Guarantee:
         """What so many rounds spend; known before any of them.

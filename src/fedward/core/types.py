@@ -247,7 +247,15 @@ class ClipPolicy(Protocol):
 
     def looks(self, round: int) -> tuple[float, ...]:
         """Noise multipliers of the looks that it takes in a round, each relative to the look's own
-        sensitivity to one user added or removed. One user replaced moves a look twice as far at most."""
+        sensitivity to one user added or removed."""
+
+    @property
+    def replaced_moves(self) -> float:
+        """How many times as far one user *replaced* moves a look: proven by the policy, never above 2.
+
+        It is 2 by the triangle inequality (one removed, one added), and less where a look is not symmetric
+        about zero. Only asked where there are looks.
+        """
 
     def init(self) -> PolicyState:
         """The policy's state before round 0."""
