@@ -14,7 +14,7 @@ import pytest
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 from dp_accounting.pld import PLDAccountant
 
-from command_line import answer
+from command_line import Answer, answer
 from tiny_experiment import TWENTY
 
 EXPERIMENT = TWENTY + "delta = 1e-3\n"
@@ -230,3 +230,34 @@ def test_a_second_process_is_told_that_the_directory_is_in_use(tmp_path: Path) -
     finally:
         first.kill()
         first.communicate()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("epsilon", "--noise-multiplier", 3, "--steps", 3),
+        ("calibrate", "--epsilon", 2, "--steps", 3),
+    ],
+    ids=str,
+)
+def test_where_no_noise_was_drawn_nothing_is_said_about_its_source(
+    command: tuple[object, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    about = (*command, "--sampling-rate", 0.1, "--delta", 1e-3)
+
+    def said(*more: object) -> Answer:
+        return answer(*about, *more, monkeypatch=monkeypatch, capsys=capsys)
+
+    plain = said()
+    assert plain.code == 0
+    assert "noise: research" not in plain.out
+    assert "entropy" not in plain.out
+    assert "divisor" not in plain.out
+    assert said("--json").json()["noise_source"] is None
+    assert "seeded noise: research only" in said("--noise-source", "seeded").out
+    assert "system entropy" in said("--noise-source", "system").out
+    refused = said("--noise-source", "moon")
+    assert (refused.code, "noise source must be one of seeded, system, got 'moon'" in refused.err) == (
+        2,
+        True,
+    )

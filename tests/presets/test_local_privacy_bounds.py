@@ -144,7 +144,7 @@ def test_a_policy_that_looks_and_does_not_say_how_far_a_user_replaced_moves_it_i
     with pytest.raises(InvalidType, match="replaced_moves must be declared by"):
         algorithm(FixedSizeSampler(size=4), Silent()).round_event(12, 0)
     Silent.replaced_moves = 2.5  # type: ignore[attr-defined]
-    with pytest.raises(InvalidValue, match="replaced_moves must be at most 2, which always holds, got 2.5"):
+    with pytest.raises(InvalidValue, match=r"replaced_moves must be at most 2, which always holds, got 2\.5"):
         algorithm(FixedSizeSampler(size=4), Silent()).round_event(12, 0)
 
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from dp_accounting import DpEvent
 
-from fedward.clipping import HistogramMedian
+from fedward.clipping import Quantile
 from fedward.commands.output import AsJson, answer, given
 from fedward.core.algorithm import Algorithm
+from fedward.core.randomness import SOURCES, Source
 from fedward.core.types import Sampler
 from fedward.core.validate import InvalidValue, one_of, positive, whole
 from fedward.local import FullGradient
 from fedward.presets import user_dp_fedavg
-from fedward.privacy import ACCOUNTANTS, Ledger, noise_for, rounds_for
+from fedward.privacy import ACCOUNTANTS, Guarantee, Ledger, noise_for, rounds_for
 from fedward.privacy.shares import shares
+from fedward.privacy.terms import SERVER
 from fedward.sampling import FixedSizeSampler, PoissonSampler
 
 Noise = Annotated[
@@ -30,6 +32,9 @@ Steps = Annotated[int | None, typer.Option("--steps", help="T: how many rounds."
 Looks = Annotated[int, typer.Option("--looks", help="In how many rounds the clip policy looks at norms.")]
 LookNoise = Annotated[float | None, typer.Option("--look-noise", help="Noise multiplier of a look.")]
 Delta = Annotated[float, typer.Option("--delta", help="δ.")]
+SourceOption = Annotated[
+    str | None, typer.Option("--noise-source", help="Where the noise will come from: seeded or system.")
+]
 Accountant = Annotated[str, typer.Option("--accountant", help="moments (the papers'), rdp or pld.")]
 
 
@@ -43,6 +48,7 @@ def epsilon(
     looks: Looks = 0,
     look_noise: LookNoise = None,
     accountant: Accountant = "pld",
+    noise_source: SourceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """What a training with this noise and sampling spends."""
@@ -53,7 +59,7 @@ def epsilon(
         raise InvalidValue("--look-noise belongs to --looks, got it without")
     one_of("accountant", accountant, ACCOUNTANTS)
     spent = _ledger(sampler, num_users, z, rounds, looks, look_noise)
-    guarantee = spent.guarantee(delta, accountant)
+    guarantee = _without_noise(spent.guarantee(delta, accountant), noise_source)
     parts = shares(spent, delta, accountant)
     content, lines = guarantee.to_json(), [str(guarantee)]
     if parts is not None:
@@ -73,6 +79,7 @@ def calibrate(
     cohort_size: Cohort = None,
     users: Users = None,
     accountant: Accountant = "pld",
+    noise_source: SourceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """The least noise for a number of steps, or the most steps for a noise, within ε."""
@@ -94,6 +101,7 @@ def calibrate(
         rounds = rounds_for(epsilon, delta, event(z), accountant, sampler.adjacency)
         wanted = f"{rounds} steps with noise multiplier {z:g}"
     guarantee = _ledger(sampler, num_users, z, rounds).guarantee(delta, accountant)
+    guarantee = _without_noise(guarantee, noise_source)
     content = guarantee.to_json() | {"noise_multiplier": z, "steps": rounds, "target_epsilon": epsilon}
     answer(as_json, content, f"{wanted}\n{guarantee}")
 
@@ -124,22 +132,23 @@ def _ledger(
     if whole("looks", looks, at_least=0) > rounds:
         raise InvalidValue(f"looks must be at most the steps, {rounds}, got {looks}")
     algorithm = _algorithm(sampler, num_users, noise_multiplier)
-    ledger = algorithm.new_ledger()
+    # No sum is divided here: the divisor would be that of the one user that stands for all.
+    ledger = replace(algorithm.new_ledger(), terms=SERVER)
     if looks:
-        # Any policy that looks in round 0 will do: its look is what is accounted for.
-        policy = HistogramMedian(
-            initial=1.0,
-            least=0.1,
-            most=1.0,
-            bins=2,
-            look_noise=given("--look-noise", look_noise),
-            every=1,
-            most_looks=1,
-        )
+        # Of all policies the one whose look a replaced user moves furthest: it holds for the others too.
+        noise = positive("look noise", given("--look-noise", look_noise))
+        policy = Quantile(initial=1.0, quantile=0.5, bit_noise=noise / 2, expected_cohort=1.0)
         ledger = ledger.charged(replace(algorithm, policy=policy).round_event(num_users, 0), looks)
     if rounds > looks:
         ledger = ledger.charged(algorithm.round_event(num_users, 0), rounds - looks)
     return ledger
+
+
+def _without_noise(guarantee: Guarantee, source: str | None) -> Guarantee:
+    """The guarantee of a training that was not run: it says where noise comes from only if that was told."""
+    if source is not None:
+        one_of("noise source", source, SOURCES)
+    return replace(guarantee, noise_source=cast(Source | None, source))
 
 
 def _algorithm(sampler: Sampler, num_users: int, noise_multiplier: float) -> Algorithm:

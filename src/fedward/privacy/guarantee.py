@@ -37,7 +37,8 @@ class Guarantee:
       adjacency: which D and D' are neighbours.
       sampling: how cohorts (or batches) are drawn, in words; made from events, and read by people only.
       accountant: its name.
-      noise_source: ``seeded`` noise can be subtracted by whoever knows the seed.
+      noise_source: ``seeded`` noise can be subtracted by whoever knows the seed; None where none was drawn
+        and nothing is known about it, as for a training that is only planned.
       rounds: how many rounds were released.
       terms: whose noise it is, the divisor of the mean, and what else decides whether it holds.
       sampled: whether ε counts on cohorts that the server draws at random and keeps secret.
@@ -57,7 +58,7 @@ seeded noise: research only
     adjacency: Adjacency
     sampling: str
     accountant: str
-    noise_source: Source
+    noise_source: Source | None
     rounds: int
     terms: Terms = SERVER
     sampled: bool = False
@@ -78,7 +79,8 @@ seeded noise: research only
         one_of("unit", self.unit, UNITS)
         one_of("adjacency", self.adjacency, ADJACENCIES)
         one_of("accountant", self.accountant, ACCOUNTANT_LABELS)
-        one_of("noise source", self.noise_source, SOURCES)
+        if self.noise_source is not None:
+            one_of("noise source", self.noise_source, SOURCES)
         whole("rounds", self.rounds, at_least=0)
         if not isinstance(self.terms, Terms):
             raise InvalidType(f"terms must be the terms of a ledger, got {self.terms!r}")
@@ -122,7 +124,7 @@ seeded noise: research only
             self.terms.divisor_in_words,
             f"{self.rounds} round{'' if self.rounds == 1 else 's'}",
             ACCOUNTANT_LABELS[self.accountant],
-            SOURCE_LABELS[self.noise_source],
+            "" if self.noise_source is None else SOURCE_LABELS[self.noise_source],
         ]
         line = "; ".join(filter(None, (", ".join(filter(None, parts)), self.caveats)))
         return line if self.proven else f"not a guarantee, the papers' figure: {line}"

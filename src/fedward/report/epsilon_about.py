@@ -11,7 +11,7 @@ _ABOUT: dict[str, Callable[[Guarantee], str]] = {
     "unit": lambda each: f"{each.unit} level",
     "adjacency": lambda each: each.adjacency if each.proven else "add/remove assumed",
     "accountant": lambda each: ACCOUNTANT_LABELS[each.accountant],
-    "noise": lambda each: SOURCE_LABELS[each.noise_source],
+    "noise": lambda each: "" if each.noise_source is None else SOURCE_LABELS[each.noise_source],
 }
 
 
@@ -36,10 +36,10 @@ def in_common(guarantees: Sequence[Guarantee]) -> list[str]:
     if not private:
         return []
     same = {name: said(private[0]) for name, said in _ABOUT.items() if name not in differing(guarantees)}
-    words = [f"δ = {value}" if name == "δ" else value for name, value in same.items()]
-    caveats = dict.fromkeys(each.caveat for each in private if each.caveat)
+    words = [f"δ = {value}" if name == "δ" else value for name, value in same.items() if value]
+    caveats = dict.fromkeys(each.caveats for each in private if each.caveats)
     lines = [f"each ε: {', '.join(words)}"] if words else []
     for caveat in caveats:
-        number = sum(each.caveat == caveat for each in private)
+        number = sum(each.caveats == caveat for each in private)
         lines.append(caveat if number == len(private) else f"{number:,} of them: {caveat}")
     return lines

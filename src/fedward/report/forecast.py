@@ -100,7 +100,7 @@ def _privacy(found: Forecast) -> Iterator[str]:
     for name, other in spent.others.items():
         if isinstance(other, Guarantee):
             # What is said of the experiment's own ε need not be said again.
-            more = other.caveat if other.caveat != spent.guarantee.caveat else ""
+            more = other.caveats if other.caveats != spent.guarantee.caveats else ""
             yield f"by {name}: ε = {other.epsilon:.4f}" + (f"; {more}" if more else "")
         else:
             yield f"by {name}: none, {other}"
