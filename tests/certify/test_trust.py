@@ -44,7 +44,7 @@ def test_a_ledger_with_noise_that_nobody_added_holds_and_the_noise_is_said_to_re
     found = checked(certify(loud, bound()), bound())
     assert found.holds
     told = says(found.rests_on_trust, "ledger")
-    assert "noise multiplier 1e+06, Poisson q = 0.1, 3 rounds, 200 users" in told
+    assert "noise multiplier 1e+06, Poisson sampling q = 0.1, 3 rounds, 200 users" in told
     assert "noise" not in " ".join(each.says for each in found.recomputed)
     assert "nothing was trained again" in says(found.rests_on_trust, "trainings")
 

@@ -14,6 +14,7 @@ from command_line import output_of
 from fedward.commands.users import users
 from fedward.core.validate import InvalidType, InvalidValue
 from fedward.privacy import epsilon_of, user_ledgers_file
+from fedward.privacy.rounding import round_up
 from fedward.privacy.user_ledgers import UserLedgers
 
 app = typer.Typer()
@@ -54,8 +55,8 @@ def test_a_person_gets_the_histogram_the_median_and_the_maximum(a_run: Any) -> N
     assert [(float(cell), int(count)) for cell, count in rows] == [
         (round(epsilon(rounds), 4), count) for rounds, count in ((0, 1), (1, 3), (3, 1))
     ]
-    assert f"median {epsilon(1):.4f}, largest {epsilon(3):.4f} (3 different, 5 users)" in out
-    assert f"the released models: (ε = {epsilon(3):.4f}, δ = 1e-05) user level, local" in out
+    assert f"median {round_up(epsilon(1))}, largest {round_up(epsilon(3))} (3 different, 5 users)" in out
+    assert f"the released models: (ε = {round_up(epsilon(3))}, δ = 1e-05) user level, local" in out
 
 
 def test_a_program_gets_the_same_as_json(a_run: Any) -> None:
@@ -70,7 +71,7 @@ def test_a_program_gets_the_same_as_json(a_run: Any) -> None:
 def test_one_user_can_be_looked_up(a_run: Any, user: int, rounds: int) -> None:
     run = a_run(ledgers([0, 1, 1, 1, 3]))
     asked = [run, *DELTA, "--user", user, "--accountant", "rdp"]
-    assert f"(ε = {epsilon(rounds):.4f}, δ = 1e-05) user level, local, " in answer(*asked)
+    assert f"(ε = {round_up(epsilon(rounds))}, δ = 1e-05) user level, local, " in answer(*asked)
     found = json.loads(answer(*asked, "--json"))
     assert (found["epsilon"], found["rounds"]) == (epsilon(rounds), rounds)
 
@@ -129,7 +130,7 @@ def test_who_has_no_guarantee_is_not_given_a_number(a_run: Any) -> None:
     assert "inf" not in out
     assert "no guarantee: a release was not private" in out
     assert [line.split("│")[1].strip() for line in out.splitlines() if line.startswith("│")] == [
-        f"{epsilon(1):.4f}",
+        f"{round_up(epsilon(1))}",
         "none",
     ]
 

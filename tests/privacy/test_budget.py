@@ -16,6 +16,7 @@ from dp_accounting import (
 
 from fedward.core.validate import InvalidType, InvalidValue
 from fedward.privacy import ACCOUNTANTS, Adjacency, Budget, Ledger, Spending, epsilon_of
+from fedward.privacy.rounding import round_up_digits
 
 POISSON = PoissonSampledDpEvent(0.1, GaussianDpEvent(2.0))
 OTHER = PoissonSampledDpEvent(0.1, GaussianDpEvent(1.5))
@@ -158,7 +159,9 @@ def test_noise_too_small_for_pld_is_not_affordable() -> None:
 @pytest.mark.parametrize("accountant", ["moments", "rdp", "pld"])
 def test_a_budget_that_no_round_fits_in_is_refused_with_its_cost(accountant: str) -> None:
     cost = epsilon_of([(OTHER, 1)], 1e-3, accountant, "add/remove")
-    with pytest.raises(InvalidValue, match=rf"at least what one round costs, ε = {cost:.6g}, got 0\.01"):
+    with pytest.raises(
+        InvalidValue, match=rf"at least what one round costs, ε = {round_up_digits(cost, 6)}, got 0\.01"
+    ):
         Budget(epsilon=0.01, delta=1e-3, accountant=accountant).check_first_round(OTHER, "add/remove")
     Budget(epsilon=cost, delta=1e-3, accountant=accountant).check_first_round(OTHER, "add/remove")
 

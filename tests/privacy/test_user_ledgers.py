@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fedward.core.validate import InvalidValue
 from fedward.privacy import epsilon_of
+from fedward.privacy.rounding import round_up
 from fedward.privacy.terms import Terms
 from fedward.privacy.user_ledgers import Reservation, UserLedgers
 from fedward.privacy.user_ledgers_file import dumps, loads
@@ -204,7 +205,7 @@ def test_the_distribution_in_words_names_median_and_maximum() -> None:
         ledgers = ledgers.reserve(t, who(*cohort), GAUSSIAN).settle(t)
     once, twice = (epsilon_of([(GAUSSIAN, n)], 1e-5, "rdp", "local") for n in (1, 2))
     assert str(ledgers.guarantees(1e-5, "rdp")) == (
-        f"ε of a user: median {once:.4f}, largest {twice:.4f} (3 different, 4 users)"
+        f"ε of a user: median {round_up(once)}, largest {round_up(twice)} (3 different, 4 users)"
     )
 
 

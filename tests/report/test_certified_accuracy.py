@@ -19,6 +19,7 @@ from fedward.commands.certificate_check import check
 from fedward.experiment.certification import Certified, certified
 from fedward.experiment.run_record import ReplicasRecord
 from fedward.privacy import Guarantee, Ledger
+from fedward.privacy.rounding import round_up_digits
 from fedward.report.certified_accuracy import record, table
 from fedward.report.certified_picture import picture
 from fedward.report.page.certified_curves import certified_table
@@ -110,8 +111,8 @@ def test_so_does_the_page(unsure: Certified) -> None:
 def test_a_picture_of_one_training_says_what_each_epsilon_is_about(sure: Certified) -> None:
     shown = picture({"all": sure})
     assert legends(shown) == [
-        [f"ε = {sure.papers_epsilon:.3g} at δ = 0.01 (moments, one training)"],
-        [f"ε = {sure.epsilon:.3g} at δ = 0.01 (rdp, one training)"],
+        [f"ε = {round_up_digits(sure.papers_epsilon, 3)} at δ = 0.01 (moments, one training)"],
+        [f"ε = {round_up_digits(sure.epsilon, 3)} at δ = 0.01 (rdp, one training)"],
     ]
     assert "user level, add/remove" in shown.figure.get_supxlabel()
     drawn = [line.get_drawstyle() for axis in shown.figure.axes for line in axis.lines]
@@ -120,7 +121,10 @@ def test_a_picture_of_one_training_says_what_each_epsilon_is_about(sure: Certifi
 
 def test_what_variants_have_in_common_is_said_once_below(sure: Certified, unsure: Certified) -> None:
     shown = picture({"a": sure, "b": unsure})
-    assert legends(shown)[1] == [f"a, ε = {sure.epsilon:.3g}", f"b, ε = {unsure.epsilon:.3g}"]
+    assert legends(shown)[1] == [
+        f"a, ε = {round_up_digits(sure.epsilon, 3)}",
+        f"b, ε = {round_up_digits(unsure.epsilon, 3)}",
+    ]
     foot = shown.figure.get_supxlabel()
     assert "at δ = 0.01 (moments, one training) as in the paper and at δ = 0.01 (rdp, one training)" in foot
     assert "user level, add/remove" in foot

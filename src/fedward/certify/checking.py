@@ -13,6 +13,7 @@ from fedward.certify.statements import statements
 from fedward.certify.tally import read_scores
 from fedward.certify.trust import Statement, on_trust, recomputed
 from fedward.core.validate import InvalidValue
+from fedward.privacy.rounding import round_up_digits
 
 # Two machines may differ in the last bits of a float, never in a claim.
 _ROUNDING = 1e-9
@@ -99,12 +100,13 @@ def _compare(claimed: Certificate, found: Certificate) -> tuple[list[str], list[
     for attack, other in zip(claimed.attacks, found.attacks, strict=True):
         _compare_attack(attack, other, found, problems, notes)
     a, b = claimed.releasing_all, found.releasing_all
+    comes_to = round_up_digits(b.epsilon, 6)
     if a.epsilon < b.epsilon * (1 - _ROUNDING):
-        problems.append(f"ε of releasing all trainings is {b.epsilon:.6g}, not {a.epsilon:.6g}")
+        problems.append(f"ε of releasing all trainings is {comes_to}, not {round_up_digits(a.epsilon, 6)}")
     elif {**a.to_json(), "epsilon": 0} != {**b.to_json(), "epsilon": 0}:
         problems.append("the guarantee of releasing all trainings describes something else")
     elif a.epsilon > b.epsilon * (1 + _ROUNDING):
-        notes.append(f"states a larger ε of releasing all trainings than the {b.epsilon:.6g} it comes to")
+        notes.append(f"states a larger ε of releasing all trainings than the {comes_to} it comes to")
     return problems, notes
 
 

@@ -32,6 +32,7 @@ from fedward.commands.output import AsJson, answer, given
 from fedward.core.validate import InvalidValue, whole
 from fedward.privacy.group import group_curve
 from fedward.privacy.guarantee import ACCOUNTANT_LABELS
+from fedward.privacy.rounding import epsilon_text
 
 _UNPROVEN = "paper mode: C̄ must bound every cost; set from observed costs, as published, it proves nothing"
 _EXPECTED = "tight: about the expected confidence, over sampling and noise; see docs/certificates.md"
@@ -86,8 +87,8 @@ def k(
     found_k = paper.compromise if training.threat == "compromise" else paper.k
     content |= paper.to_json() | {"k": found_k, "confidence": confidence}
     about = f"{unit} level, {ADJACENCY}, {ACCOUNTANT_LABELS[content['accountant']]}"
-    text = f"{_in_words(found_k, training)}\npaper: K = {paper.K:.4f} from ε = {epsilon:.4f} at δ = {delta:g}"
-    text += f" ({about})"
+    text = f"{_in_words(found_k, training)}\npaper: K = {paper.K:.4f} from ε = {epsilon_text(epsilon)} at "
+    text += f"δ = {delta:g} ({about})"
     answer(as_json, content, text + (" (confidence: paper, 2ψ)" if psi is not None else ""))
 
 

@@ -19,6 +19,7 @@ from fedward.certify.statements import statements
 from fedward.certify.trust import on_trust
 from fedward.commands.output import AsJson, answer
 from fedward.core.validate import InvalidValue
+from fedward.privacy.rounding import percent_down
 from fedward.report.certified_accuracy import largest_k
 from fedward.report.console import plain_console
 
@@ -112,12 +113,12 @@ def _print(certificate: Certificate) -> None:
         accuracy = ["labels not stored", ""]
         if attack.accuracy is not None:
             padded = (*attack.accuracy, 0.0)
-            accuracy = [f"{padded[0]:.1%}", f"{padded[1]:.1%}"]
+            accuracy = [percent_down(share, 1) for share in padded[:2]]
         table.add_row(
             attack.threat,
             largest_k(_certified(summary["median"]), attack.most),
             largest_k(_certified(summary["most"]), attack.most),
-            f"{(attack.k >= 1).mean():.1%}",
+            percent_down(float((attack.k >= 1).mean()), 1),
             *accuracy,
         )
     console.print(table)

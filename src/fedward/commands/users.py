@@ -18,6 +18,7 @@ from fedward.experiment.server_looks import with_looks
 from fedward.experiment.store import RunDirectory
 from fedward.experiment.weights_origin import caveat_of, with_caveat
 from fedward.privacy import ACCOUNTANTS
+from fedward.privacy.rounding import epsilon_text
 from fedward.privacy.user_guarantees import Guarantees
 from fedward.report.console import plain_console
 
@@ -100,4 +101,4 @@ def _table(found: Guarantees) -> Table:
 
 
 def _epsilon(value: float) -> str:
-    return f"{value:.4f}" if math.isfinite(value) else "none"
+    return epsilon_text(value) if math.isfinite(value) else "none"

@@ -8,6 +8,7 @@ from fedward.core.types import PrivateTrainer
 from fedward.experiment.setup import Setup
 from fedward.experiment.spending_forecast import Spending
 from fedward.local import DPSGD
+from fedward.privacy.rounding import delta_text, round_up_digits
 
 # Odds may change by e^10, 22,000 times: no such promise protects anybody.
 _LARGE = 10.0
@@ -27,8 +28,8 @@ def cautions(setup: Setup, spent: Spending) -> Iterator[str]:
         hidden = federation.num_users if guarantee.unit == "user" else len(federation.examples)
         if guarantee.delta > 1 / hidden:
             yield (
-                f"δ = {guarantee.delta:g} is larger than 1/{hidden:,}, one over the {guarantee.unit}s: as "
-                f"far as δ goes, one {guarantee.unit} may be given away altogether"
+                f"δ = {delta_text(guarantee.delta)} is larger than 1/{hidden:,}, one over the "
+                f"{guarantee.unit}s: as far as δ goes, one {guarantee.unit} may be given away altogether"
             )
         if guarantee.unit == "user" and guarantee.adjacency == "zero-out":
             yield (
@@ -38,7 +39,7 @@ def cautions(setup: Setup, spent: Spending) -> Iterator[str]:
                 f"'users = {federation.num_users}' to the table [privacy]"
             )
         if guarantee.epsilon > _LARGE:
-            yield f"ε = {guarantee.epsilon:.4g} is so large that it protects hardly anybody"
+            yield f"ε = {round_up_digits(guarantee.epsilon)} is so large that it protects hardly anybody"
         if setup.caveat:
             yield setup.caveat
         if algorithm.noise_source == "seeded":

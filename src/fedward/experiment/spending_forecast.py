@@ -8,6 +8,7 @@ from fedward.core.validate import InvalidValue
 from fedward.experiment.setup import Setup
 from fedward.privacy import ACCOUNTANTS, Guarantee
 from fedward.privacy.pld import NoiseTooSmall
+from fedward.privacy.rounding import round_up_digits
 
 # A grid of losses grows with ε, and beyond this nobody asks for its last digits.
 _LARGE = 20.0
@@ -53,7 +54,7 @@ def spending(setup: Setup, *, by_others: bool = True) -> Spending:
 
 def _by(setup: Setup, rounds: int, accountant: str, epsilon: float) -> Guarantee | str:
     if accountant == "pld" and epsilon > _LARGE:
-        return f"it takes long where ε is large, and {setup.accountant} gives {epsilon:.4g}"
+        return f"it takes long where ε is large, and {setup.accountant} gives {round_up_digits(epsilon)}"
     try:
         return setup.guarantee_by(accountant, rounds)
     except InvalidValue as error:

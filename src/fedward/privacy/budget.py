@@ -11,6 +11,7 @@ from fedward.core.validate import InvalidValue, one_of, open_unit, positive, who
 from fedward.privacy.accountants import ACCOUNTANTS, epsilon_of
 from fedward.privacy.events import Adjacency
 from fedward.privacy.ledger import Ledger
+from fedward.privacy.rounding import round_up_digits
 from fedward.privacy.search import affordable_count
 from fedward.privacy.spending import mechanisms
 
@@ -86,5 +87,6 @@ class Budget:
             raise InvalidValue(f"a budget needs rounds with a guarantee, got one without: {event}")
         if cost > self.epsilon:
             raise InvalidValue(
-                f"budget must be at least what one round costs, ε = {cost:.6g}, got {self.epsilon:g}"
+                f"budget must be at least what one round costs, ε = {round_up_digits(cost, 6)}, "
+                f"got {self.epsilon:g}"
             )

@@ -11,6 +11,7 @@ from fedward.privacy.accountants import ACCOUNTANTS, epsilon_of
 from fedward.privacy.events import ADJACENCIES, Adjacency
 from fedward.privacy.moments import moments
 from fedward.privacy.pld import LEAST_NOISE, MOST_EPSILON, NoiseTooSmall, require_a_grid
+from fedward.privacy.rounding import round_up_digits
 from fedward.privacy.search import affordable_count, crossing, excess
 from fedward.privacy.spending import fixed_size, mechanisms
 
@@ -59,7 +60,8 @@ def noise_for(
         if further > _MOST_NOISE:
             least = epsilon_of([(event_of(z), rounds)], delta, accountant, adjacency)
             raise InvalidValue(
-                f"epsilon must be within reach of noise, got {epsilon:g}: {z:g} still gives ε = {least:.4g}"
+                f"epsilon must be within reach of noise, got {epsilon:g}: {z:g} still gives "
+                f"ε = {round_up_digits(least)}"
             )
         if further < _LEAST_NOISE:
             raise InvalidValue(
@@ -98,7 +100,9 @@ def rounds_for(
     rounds = affordable_count((), mechanisms([(event, 1)]), epsilon, delta, accountant, adjacency, limit)
     if rounds == 0:
         cost = epsilon_of([(event, 1)], delta, accountant, adjacency)
-        raise InvalidValue(f"epsilon must be at least what one round costs, {cost:.6g}, got {epsilon:g}")
+        raise InvalidValue(
+            f"epsilon must be at least what one round costs, {round_up_digits(cost, 6)}, got {epsilon:g}"
+        )
     return rounds
 
 

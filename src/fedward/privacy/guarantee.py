@@ -10,6 +10,7 @@ from fedward.core.randomness import SOURCES, Source
 from fedward.core.validate import InvalidType, InvalidValue, non_negative, one_of, open_unit, whole
 from fedward.privacy.events import ADJACENCIES, Adjacency
 from fedward.privacy.older_words import PAPERS_SAMPLING, drawn, terms_of
+from fedward.privacy.rounding import delta_text, epsilon_text
 from fedward.privacy.terms import SERVER, Terms
 
 Unit = Literal["user", "example"]
@@ -115,10 +116,9 @@ seeded noise: research only
     def __str__(self) -> str:
         if self.reason:
             return f"no guarantee: {self.reason}"
-        # Four zeros would read as perfect privacy.
-        epsilon = "ε < 0.0001" if 0 < self.epsilon < 0.00005 else f"ε = {_in_figures(self.epsilon)}"
+        epsilon = "ε < 0.0001" if 0 < self.epsilon < 0.0001 else f"ε = {epsilon_text(self.epsilon)}"
         parts = [
-            f"({epsilon}, δ = {self.delta:g}) {self.unit} level",
+            f"({epsilon}, δ = {delta_text(self.delta)}) {self.unit} level",
             self.adjacency if self.proven else "add/remove assumed",
             self.sampling,
             self.terms.divisor_in_words,
@@ -173,11 +173,6 @@ def _from_version_1(content: dict[str, Any]) -> dict[str, Any]:
         "papers_sampling": PAPERS_SAMPLING in caveat,
         "caveat": "; ".join(caveats),
     }
-
-
-def _in_figures(epsilon: float) -> str:
-    """Four decimals, as the papers print it; of what protects nobody its size is enough."""
-    return f"{epsilon:.4f}" if epsilon < 1e6 else f"{epsilon:.3g}"
 
 
 def text(name: str, value: str) -> str:

@@ -8,6 +8,7 @@ from dp_accounting import ComposedDpEvent, DpEvent, PoissonSampledDpEvent, Sampl
 
 from fedward.privacy.guarantee import Guarantee
 from fedward.privacy.ledger import Ledger
+from fedward.privacy.rounding import delta_text, epsilon_text
 from fedward.privacy.spending import Spending
 
 
@@ -23,8 +24,8 @@ class Shares:
     looks: Guarantee
 
     def __str__(self) -> str:
-        model, looks = self.model.epsilon, self.looks.epsilon
-        return f"of which the model's noise alone ε = {model:.4f}, the policy's looks alone ε = {looks:.4f}"
+        model, looks = epsilon_text(self.model.epsilon), epsilon_text(self.looks.epsilon)
+        return f"of which the model's noise alone ε = {model}, the policy's looks alone ε = {looks}"
 
     def to_json(self) -> dict[str, float]:
         return {"epsilon_of_model": self.model.epsilon, "epsilon_of_looks": self.looks.epsilon}
@@ -32,10 +33,11 @@ class Shares:
     @property
     def as_the_papers_add(self) -> str:
         model, looks = self.model, self.looks
+        added = [epsilon_text(ε) for ε in (model.epsilon, looks.epsilon, model.epsilon + looks.epsilon)]
+        deltas = [delta_text(δ) for δ in (model.delta, looks.delta, model.delta + looks.delta)]
         return (
-            f"as the papers add up: ε = {model.epsilon:.4f} + {looks.epsilon:.4f} = "
-            f"{model.epsilon + looks.epsilon:.4f}, δ = {model.delta:g} + {looks.delta:g} = "
-            f"{model.delta + looks.delta:g}"
+            f"as the papers add up: ε = {added[0]} + {added[1]} = {added[2]}, "
+            f"δ = {deltas[0]} + {deltas[1]} = {deltas[2]}"
         )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedward.privacy.guarantee import Guarantee
+from fedward.privacy.rounding import epsilon_text
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -66,6 +67,6 @@ class Guarantees:
         if not worst.private:
             return str(worst)
         return (
-            f"ε of a user: median {self.median:.4f}, largest {worst.epsilon:.4f} "
+            f"ε of a user: median {epsilon_text(self.median)}, largest {epsilon_text(worst.epsilon)} "
             f"({len(list(self.histogram()))} different, {int(self.users.sum()):,} users)"
         )

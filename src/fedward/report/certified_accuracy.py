@@ -12,6 +12,7 @@ from fedward.certify.level import level
 from fedward.experiment.certification import Certified, Mode
 from fedward.privacy.group import Threat
 from fedward.privacy.guarantee import Unit
+from fedward.privacy.rounding import percent_down
 
 MODES: tuple[Mode, ...] = ("paper", "inject", "present", "compromise")
 _TITLES: dict[Unit, dict[Mode, str]] = {
@@ -103,7 +104,7 @@ def one(console: Console, certified: Certified) -> None:
         accuracy = attack.accuracy or ()
         step = max(1, -(-len(accuracy) // _POINTS))
         at = {k: accuracy[k] for k in range(0, len(accuracy), step)} | {len(accuracy) - 1: accuracy[-1]}
-        told = ", ".join(f"{share:.1%} at {k}" for k, share in at.items())
+        told = ", ".join(f"{percent_down(share, 1)} at {k}" for k, share in at.items())
         what = title(attack.threat, certified.certificate.setting.ledger.unit)
         console.print(f"{what}: certified accuracy {told}", highlight=False, soft_wrap=True)
 

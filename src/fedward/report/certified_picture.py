@@ -7,6 +7,7 @@ from typing import Any
 
 from fedward.experiment.certification import Certified, Mode
 from fedward.privacy.guarantee import Guarantee
+from fedward.privacy.rounding import round_up_digits
 from fedward.report.certified_accuracy import MODES, title
 from fedward.report.picture import Picture
 
@@ -27,7 +28,7 @@ def picture(found: Mapping[str, Certified]) -> Picture:
     for panel, mode in zip(axes, modes, strict=True):
         for number, (name, certified) in enumerate(found.items()):
             said = f"{name}, " if len(found) > 1 else ""
-            said += f"ε = {_guarantee(certified, mode).epsilon:.3g}"
+            said += f"ε = {round_up_digits(_guarantee(certified, mode).epsilon, 3)}"
             _lines(
                 panel,
                 certified,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fedward.privacy.guarantee import ACCOUNTANT_LABELS, SOURCE_LABELS, Guarantee
+from fedward.privacy.rounding import delta_text
 
 _ABOUT: dict[str, Callable[[Guarantee], str]] = {
-    "δ": lambda each: f"{each.delta:g}",
+    "δ": lambda each: delta_text(each.delta),
     "unit": lambda each: f"{each.unit} level",
     "adjacency": lambda each: each.adjacency if each.proven else "add/remove assumed",
     "accountant": lambda each: ACCOUNTANT_LABELS[each.accountant],

@@ -13,6 +13,7 @@ from fedward.attacks.attack import KNOWLEDGE
 from fedward.experiment.forecast import Forecast
 from fedward.experiment.server_looks import looks_alone
 from fedward.privacy import Guarantee
+from fedward.privacy.rounding import epsilon_text
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
@@ -101,7 +102,7 @@ def _privacy(found: Forecast) -> Iterator[str]:
         if isinstance(other, Guarantee):
             # What is said of the experiment's own ε need not be said again.
             more = other.caveats if other.caveats != spent.guarantee.caveats else ""
-            yield f"by {name}: ε = {other.epsilon:.4f}" + (f"; {more}" if more else "")
+            yield f"by {name}: ε = {epsilon_text(other.epsilon)}" + (f"; {more}" if more else "")
         else:
             yield f"by {name}: none, {other}"
     if spent.looks is not None:

@@ -18,6 +18,7 @@ from rich.table import Table
 
 from fedward.privacy import Guarantee, Ledger
 from fedward.privacy.ledger_file import Check
+from fedward.privacy.rounding import round_up
 from fedward.privacy.shares import shares
 from fedward.privacy.spending import mechanisms, non_private
 
@@ -40,7 +41,9 @@ def print_ledger(
     if so_far is not None:
         console.print(f"so far: {so_far}", highlight=False, soft_wrap=True)
     for check in checks:
-        verdict = "holds" if check.holds else f"{check.problem}: recomputed ε = {check.recomputed:.6f}"
+        verdict = (
+            "holds" if check.holds else f"{check.problem}: recomputed ε = {round_up(check.recomputed, 6)}"
+        )
         console.print(f"{check.claimed}: {verdict}", highlight=False, soft_wrap=True)
         parts = shares(spent, check.claimed.delta, check.claimed.accountant)
         if parts is not None:

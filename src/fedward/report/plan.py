@@ -14,6 +14,7 @@ from fedward.certify.planning import ACCOUNTANT, ADJACENCY, NO_ACCURACY, UNIT, O
 from fedward.core.validate import InvalidValue
 from fedward.experiment.files import writing
 from fedward.privacy.guarantee import ACCOUNTANT_LABELS
+from fedward.privacy.rounding import round_up
 
 _TYPES = (".png", ".svg", ".pdf")
 
@@ -64,7 +65,7 @@ def table(goal: Goal, options: Sequence[Option]) -> Table:
             f"{least.noise_on_mean:.3g}",
         ]
         if budget:
-            cells.append("above 200" if least.epsilon is None else f"{least.epsilon:.3f}")
+            cells.append("above 200" if least.epsilon is None else round_up(least.epsilon, 3))
         result.add_row(*cells)
     return result
 

@@ -9,6 +9,7 @@ from fedward.experiment.runner import Progress
 from fedward.experiment.setup import Setup
 from fedward.privacy import Guarantee
 from fedward.privacy.pld import NoiseTooSmall
+from fedward.privacy.rounding import delta_text, round_up_digits
 
 # At most one part in so many of the time goes into knowing ε.
 _PART = 10
@@ -45,10 +46,9 @@ class SpendingMeter:
         whose = "a user's " if self._setup.algorithm.accounting == "users" else ""
         left = f"{max(0.0, self._whole - spent):.4g} left of {self._whole:.4g}"
         seeded = ", seeded noise: research only" if guarantee.noise_source == "seeded" else ""
-        what = (
-            f"{guarantee.unit} level, {guarantee.adjacency}, δ = {guarantee.delta:g}, {guarantee.accountant}"
-        )
-        return f"{whose}ε {spent:.4g} spent{late}, {left} ({about}), {what}{seeded}"
+        what = f"{guarantee.unit} level, {guarantee.adjacency}, δ = {delta_text(guarantee.delta)}"
+        what += f", {guarantee.accountant}"
+        return f"{whose}ε {round_up_digits(spent)} spent{late}, {left} ({about}), {what}{seeded}"
 
     def _limit(self) -> float:
         return self._budget.epsilon if self._budget is not None else self._setup.planned.epsilon

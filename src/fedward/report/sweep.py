@@ -14,6 +14,7 @@ from rich.table import Table
 from fedward.experiment.sweep import Sweep
 from fedward.experiment.sweep_results import MEASURES, Mean, Row
 from fedward.experiment.sweep_run import SweepProgress
+from fedward.privacy.rounding import round_up_digits
 from fedward.report.epsilon_about import differing, in_common
 from fedward.report.live import Standing, follow
 from fedward.report.run_progress import measured as measured_so_far
@@ -77,7 +78,7 @@ def table(console: Console, rows: Sequence[Row]) -> None:
         found.add_row(
             *row.labels.values(),
             *([_rounds(row.rounds)] if differ else []),
-            "none" if row.epsilon is None else f"{row.epsilon:.4g}",
+            "none" if row.epsilon is None else round_up_digits(row.epsilon),
             *(cells[number] for cells in about.values()),
             *(_with_interval(row.measures.get(key)) for key in measures),
         )

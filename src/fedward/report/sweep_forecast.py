@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fedward.experiment.sweep_forecast import SweepForecast
+from fedward.privacy.rounding import round_up_digits
 from fedward.report import forecast as one
 from fedward.report.epsilon_about import differing, in_common
 
@@ -25,7 +26,7 @@ def print_sweep_forecast(console: Console, title: str, found: SweepForecast) -> 
             column.justify = "right"
         for number, (name, each) in enumerate(found.combinations.items()):
             guarantee = each.spending.guarantee
-            epsilon = f"{guarantee.epsilon:.4g}" if guarantee.private else "none"
+            epsilon = round_up_digits(guarantee.epsilon) if guarantee.private else "none"
             more = (cells[number] for cells in about.values())
             table.add_row(name, f"{each.rounds:,}", f"{each.jobs.asked:,.0f}", epsilon, *more)
         console.print(table)

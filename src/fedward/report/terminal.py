@@ -15,6 +15,7 @@ from fedward.experiment.computed_by import changes, versions
 from fedward.experiment.runner import Setup
 from fedward.experiment.store import RunDirectory
 from fedward.privacy import Ledger
+from fedward.privacy.rounding import round_up
 
 _ROWS = 12
 
@@ -104,7 +105,7 @@ def result(
         if attacked:
             cells += [f"{record['attack_success']:.2%}", _number(record["attack_cost"])]
         if private:
-            cells.append(f"{spent.after(rounds).guarantee(setup.delta, setup.accountant).epsilon:.4f}")
+            cells.append(round_up(spent.after(rounds).guarantee(setup.delta, setup.accountant).epsilon))
         table.add_row(*cells)
     if records:
         console.print(table)

@@ -130,7 +130,7 @@ def test_a_certificate_in_words_is_what_its_numbers_say(certified_run: Path) -> 
         assert accuracy[k] >= 0.5
         assert k + 1 == len(accuracy) or accuracy[k + 1] < 0.5
         first, confidence = in_words(certificate, attack, k)
-        assert f"{100 * accuracy[k]:.1f}\xa0% of the test examples" in first
+        assert f"{math.floor(1000 * accuracy[k] + 1e-9) / 10:.1f}\xa0% of the test examples" in first
         assert f"{k} attackers" in first
         assert "on average over its own randomness" in first
         assert "99\xa0%" in confidence

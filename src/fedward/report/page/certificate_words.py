@@ -5,7 +5,7 @@ from __future__ import annotations
 from fedward.certify.certificate import Attack, Certificate
 from fedward.certify.level import percentage
 from fedward.certify.trust import on_trust
-from fedward.report.page.numbers import many, percent
+from fedward.report.page.numbers import many, percent_certified
 
 _THREATS: dict[tuple[str, str], tuple[str, str]] = {
     ("user", "inject"): (
@@ -88,12 +88,12 @@ def in_words(certificate: Certificate, attack: Attack, k: int) -> tuple[str, ...
         f"statements, about {100 * rule.error:g} may be wrong."
     )
     if k == 0:
-        share = percent(accuracy[0])
+        share = percent_certified(accuracy[0])
         first = f"For {share} of the test examples the right class is certified without attackers."
     else:
         first = (
-            f"{condition.format(k=attackers)}: for {percent(accuracy[k])} of the test examples {outcome}, "
-            "on average over its own randomness."
+            f"{condition.format(k=attackers)}: for {percent_certified(accuracy[k])} of the test examples "
+            f"{outcome}, on average over its own randomness."
         )
     return (first, together)
 

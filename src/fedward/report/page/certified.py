@@ -20,7 +20,7 @@ from fedward.report.page.certificate_words import LIMITS, RECOMPUTED, headline, 
 from fedward.report.page.certified_curves import certified_charts, certified_table
 from fedward.report.page.chart import Chart
 from fedward.report.page.examples import Library, Look, class_name, looks
-from fedward.report.page.numbers import many, percent
+from fedward.report.page.numbers import many, percent_certified
 from fedward.report.page.tables import Table
 
 _MOST_SHOWN = 300
@@ -109,8 +109,8 @@ def said(threat: dict[str, Any], k: int, total: int) -> str:
     """
     right, wrong = (sum(n for largest, n in threat[name] if largest >= k) for name in ("right", "wrong"))
     return (
-        f"{right} of {many(total, 'test example')} ({percent(right / total)}) are right and certified "
-        f"against {k}; {wrong} more are certified, but not right."
+        f"{right} of {many(total, 'test example')} ({percent_certified(right / total)}) are right and "
+        f"certified against {k}; {wrong} more are certified, but not right."
     )
 
 

@@ -9,7 +9,7 @@ from fedward.experiment.run_record import ReplicasRecord
 from fedward.privacy.guarantee import Unit
 from fedward.report.certified_accuracy import MODES, SHARES, title
 from fedward.report.page.chart import Chart, Line
-from fedward.report.page.numbers import percent
+from fedward.report.page.numbers import percent, percent_certified
 from fedward.report.page.tables import Cell, Column, Table
 
 
@@ -69,7 +69,7 @@ def certified_table(run: ReplicasRecord, unit: Unit) -> Table:
                     *([Cell(variant)] if several else []),
                     Cell(title(mode, unit)),
                     Cell("yes" if sure else "no: averages as they are"),
-                    Cell(percent(accuracy[0]), accuracy[0]),
+                    Cell(percent_certified(accuracy[0]), accuracy[0]),
                     *(
                         Cell("none" if k is None else str(k), -1 if k is None else k)
                         for k in (*reached, largest)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from fedward.privacy.rounding import percent_down, round_up_digits
+
 _PER_CENT = "\xa0%"  # no line ends between a number and its sign
 
 
@@ -17,6 +19,15 @@ def percent(share: float | None, digits: int = 1) -> str:
         return "none"
     nearly = 100.0 - 10.0**-digits
     return f"{min(100 * share, nearly) if share < 1 else 100 * share:.{digits}f}{_PER_CENT}"
+
+
+def percent_certified(share: float, digits: int = 1) -> str:
+    """A share that is certified, in percent, rounded down.
+
+    >>> percent_certified(0.84996)
+    '84.9\\xa0%'
+    """
+    return percent_down(share, digits).removesuffix("%") + _PER_CENT
 
 
 def figure(value: float | None) -> str:
@@ -44,13 +55,12 @@ def factor(epsilon: float) -> str:
 
 
 def at_most_figure(value: float) -> str:
-    """A positive number with four digits that count, not rounded down.
+    """A number that a promise may not fall below, with four digits that count, rounded up.
 
-    >>> at_most_figure(1.35249), at_most_figure(0.1), at_most_figure(1e-5)
-    ('1.353', '0.1', '1e-05')
+    >>> at_most_figure(1.35249), at_most_figure(0.1), at_most_figure(1e-5), at_most_figure(0.0)
+    ('1.353', '0.1', '1e-05', '0')
     """
-    step = 10.0 ** (math.floor(math.log10(value)) - 3)
-    return f"{math.ceil(value / step - 1e-9) * step:.4g}"
+    return round_up_digits(value)
 
 
 def many(count: int, thing: str) -> str:

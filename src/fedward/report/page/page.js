@@ -50,7 +50,7 @@
       range.setAttribute("aria-valuetext", `${k} attackers: ${right} of ${data.total} right and certified`);
       find(".said").textContent =
         `${right} of ${data.total.toLocaleString("en")} test example${data.total === 1 ? "" : "s"} ` +
-        `(${((100 * right) / data.total).toFixed(1)}\u00a0%) are right and certified against ${k}; ` +
+        `(${(Math.floor((1000 * right) / data.total) / 10).toFixed(1)}\u00a0%) are right and certified against ${k}; ` +
         `${wrong} more are certified, but not right.`;
       items.forEach((item, i) => {
         const largest = now.shown[i], part = (name) => item.querySelector(name);

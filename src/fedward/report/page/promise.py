@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fedward.experiment.weights_origin import WEIGHTS
 from fedward.privacy import Guarantee
-from fedward.report.page.numbers import at_most, at_most_figure, factor, figure, guessed
+from fedward.report.page.numbers import at_most, at_most_figure, factor, guessed
 
 # Who or what is hidden, and the two worlds that nobody can tell apart.
 _WORLDS: dict[tuple[str, str], tuple[str, str, str]] = {
@@ -104,7 +104,10 @@ def promise(guarantee: Guarantee, *, seed: int, finished: bool = True) -> Promis
     so_far = "" if finished else " so far"
     return Promise(
         private=True,
-        heading=f"ε = {figure(epsilon)} at δ = {figure(delta)}{so_far}, for every single {guarantee.unit}",
+        heading=(
+            f"ε = {at_most_figure(epsilon)} at δ = {at_most_figure(delta)}{so_far}, for every single "
+            f"{guarantee.unit}"
+        ),
         sentences=(
             f"Take {who}, and anything at all that somebody may look for in the released models. It turns "
             f"up at most {factor(epsilon)} times as often (plus {at_most_figure(100 * delta)}\xa0% of the "
@@ -122,7 +125,7 @@ def _papers_figure(guarantee: Guarantee) -> Promise:
     """No odds for a number that nobody proves."""
     return Promise(
         private=False,
-        heading=f"Not a guarantee: the papers' figure is ε = {figure(guarantee.epsilon)}",
+        heading=f"Not a guarantee: the papers' figure is ε = {at_most_figure(guarantee.epsilon)}",
         sentences=(
             "The papers account for cohorts of fixed size as if they were Poisson samples, and for a user "
             "that is replaced as for one that leaves. That figure is shown to be compared with theirs. It "
