@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -170,3 +171,81 @@ def test_a_column_of_strings_as_pandas_has_it_names_users() -> None:
 def test_lists_of_tensors_and_torch_arrays_work() -> None:
     federation = Federation.from_arrays(torch.tensor(X), torch.tensor(Y), np.array([0, 0, 0, 1, 1, 1]))
     assert federation.examples.x.dtype == torch.float32  # type: ignore[union-attr]
+
+
+SORTED, MIXED = ["a", "a", "b", "b", "c", "c"], ["b", "a", "b", "c", "a", "b"]
+
+
+class Table:
+    """Something else that numpy makes an array of, in its own memory: as tables of other libraries do."""
+
+    def __init__(self, x: Any) -> None:
+        self._x = x
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self._x
+
+
+KINDS: dict[str, Any] = {
+    "numpy": lambda x: x,
+    "torch": torch.from_numpy,
+    "a view": lambda x: torch.from_numpy(x)[:, :],
+    "a table": Table,
+}
+
+
+@pytest.mark.parametrize("users", [SORTED, MIXED], ids=["in order", "not in order"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_written_to_ones_own_arrays_later_does_not_reach_a_federation(
+    kind: str, users: list[str]
+) -> None:
+    """Whether it did depended on the order in which the users happened to stand."""
+    x, y, test, test_y = X.copy(), Y.copy(), X.copy() + 1, Y.copy()
+    names = np.array(["a", "b", "c"])
+    federation = Federation.from_arrays(
+        KINDS[kind](x), torch.from_numpy(y), users, test=(KINDS[kind](test), test_y), names=names
+    )
+    assert federation.test is not None
+    shared: list[Any] = [federation.examples.x, federation.examples.y, federation.test.x, federation.test.y]
+    before = [tensor.clone() for tensor in shared]
+    for array in (x, y, test, test_y):
+        array[:] = 0
+    names[:] = "z"
+    assert all(torch.equal(a, b) for a, b in zip(before, shared, strict=True))
+    assert federation.names.tolist() == ["a", "b", "c"]
+
+
+def test_sequences_of_ones_own_are_copied_too() -> None:
+    values, offsets = torch.tensor([5, 3, 7]), torch.tensor([0, 2, 3])
+    federation = Federation.from_arrays(Ragged(values, offsets), [0, 1], ["a", "b"])
+    values.zero_()
+    offsets.copy_(torch.tensor([0, 1, 3]))
+    assert federation.examples.x[torch.tensor([0, 1])].tolist() == [[5, 3], [7, 0]]
+
+
+def test_a_federation_takes_arrays_over_if_it_is_told_to() -> None:
+    x, y = X.copy(), Y.copy()
+    federation = Federation.from_arrays(x, y, SORTED, test=(x, y), copy=False)
+    assert federation.test is not None
+    x[0, 0] = 99
+    assert float(federation.examples.x[0, 0]) == float(federation.test.x[0, 0]) == 99  # type: ignore[index]
+
+
+def test_arrays_that_cannot_be_written_are_taken(tmp_path: Path) -> None:
+    """A file of numpy's that is mapped, say: torch warns about what it could do to it."""
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    for copy in (True, False):
+        federation = Federation.from_arrays(mapped, Y, SORTED, copy=copy)
+        assert torch.equal(federation.examples.x, torch.from_numpy(X))  # type: ignore[arg-type]
+
+
+def test_a_copy_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where numbers had to be converted anyway nothing is shared any more."""
+    clones: list[Any] = []
+    clone = torch.Tensor.clone
+    monkeypatch.setattr(torch.Tensor, "clone", lambda tensor: clones.append(tensor) or clone(tensor))
+    Examples.from_arrays(X.astype(np.float64), Y.astype(np.int32))
+    assert clones == []
+    Examples.from_arrays(X, Y)
+    assert [tuple(tensor.shape) for tensor in clones] == [(6, 2), (6,)]

@@ -243,6 +243,7 @@ class Attack:
             num_classes=federation.num_classes,
             names=federation.names,
             vocabulary=federation.vocabulary,
+            copy=False,
         )
 
     def _notes(self, algorithm: Algorithm) -> tuple[str, ...]:

@@ -17,6 +17,9 @@ from fedward.core.examples import Examples, Ragged
 from fedward.core.parameters import FlatModule
 from fedward.core.validate import InvalidValue
 
+# As many examples as keep a convolutional network's activations in the cache; a linear model has none.
+_LINEAR, _OTHER = 10_000, 200
+
 
 @dataclass(frozen=True, kw_only=True)
 class Metrics:
@@ -82,18 +85,15 @@ def _scores(
     model.parameters.copy_(parameters)
     # No inference mode: a module that keeps a mask from its first call could not be trained with it later.
     model.module.eval()
-    size = batch_size or _batch_size(model)
+    # A linear model does not write to its input, and is so fast that a copy would be half of the time.
+    linear = is_linear(model.module)
+    size = batch_size or (_LINEAR if linear else _OTHER)
     for start in range(0, len(examples), size):
         x, y = _consecutive(examples, start, min(start + size, len(examples)))
-        yield model(x), y
+        yield model(x, owned=linear), y
 
 
 def _consecutive(examples: Examples, start: int, stop: int) -> tuple[Tensor, Tensor]:
     if isinstance(examples.x, Ragged):
         return examples.batch(torch.arange(start, stop))
-    return examples.x[start:stop], examples.y[start:stop]  # without the copy that an index would make
-
-
-def _batch_size(model: FlatModule) -> int:
-    """As many as keep a convolutional network's activations in the cache; a linear model has none."""
-    return 10_000 if is_linear(model.module) else 200
+    return examples.x[start:stop], examples.y[start:stop]  # views: without the copy that an index would make

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,14 +88,29 @@ class Examples:
             raise InvalidValue(f"there are {len(self.x)} examples but {len(self.y)} labels")
 
     @classmethod
-    def from_arrays(cls, x: Any, y: Any) -> Examples:
-        """Checks arrays of numpy, torch or plain lists and takes them over, without a copy where possible."""
-        return cls(_inputs(x), _labels(y))
+    def from_arrays(cls, x: Any, y: Any, *, copy: bool = True) -> Examples:
+        """Checks arrays of numpy, torch or plain lists and makes examples of them.
+
+        They are copies: what is written to an array later does not reach them, nor the other way round.
+        Without ``copy`` memory is shared where that can be, and nobody may write to it any more.
+        """
+        examples = cls(_inputs(x), _labels(y))
+        return examples.apart_from(x, y) if copy else examples
+
+    def apart_from(self, *arrays: Any) -> Examples:
+        """The same examples, with copies of those tensors that share memory with one of the arrays."""
+        x: Tensor | Ragged
+        if isinstance(self.x, Ragged):
+            x = Ragged(_apart(self.x.values, arrays), _apart(self.x.offsets, arrays))
+        else:
+            x = _apart(self.x, arrays)
+        return Examples(x, _apart(self.y, arrays))
 
     def __len__(self) -> int:
         return len(self.y)
 
     def batch(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        """Copies of the given examples, for whoever asks to write to."""
         return self.x[index], self.y[index]
 
     def span(self, start: int, stop: int) -> Examples:
@@ -153,4 +168,22 @@ def _tensor(name: str, values: Any) -> Tensor:
         raise InvalidType(f"{name} must be numbers, got an array of {array.dtype}")
     if array.dtype.kind == "u" and array.dtype.itemsize > 1:
         array = array.astype(np.int64)  # torch has no wide unsigned integers
+    if not array.flags.writeable:
+        array = array.copy()  # torch has no arrays that cannot be written, such as a mapped file
     return torch.from_numpy(np.ascontiguousarray(array))
+
+
+def _apart(tensor: Tensor, arrays: Iterable[Any]) -> Tensor:
+    return tensor.clone() if any(_share(tensor, array) for array in arrays) else tensor
+
+
+def _share(tensor: Tensor, array: Any) -> bool:
+    if isinstance(array, Ragged):
+        return _share(tensor, array.values) or _share(tensor, array.offsets)
+    if isinstance(array, Tensor):
+        theirs = as_plain("examples", array).untyped_storage().data_ptr()
+        return tensor.untyped_storage().data_ptr() == theirs
+    if isinstance(array, list | tuple) or tensor.device.type != "cpu":
+        return False
+    # A table of pandas, say, gives its own memory for an array.
+    return np.may_share_memory(tensor.numpy(), np.asarray(array))

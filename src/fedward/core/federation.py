@@ -71,20 +71,26 @@ class Federation:
         num_classes: int | None = None,
         names: Any = None,
         vocabulary: Vocabulary | None = None,
+        copy: bool = True,
     ) -> Federation:
         """Builds a federation from your own arrays.
+
+        They stay yours: nothing in fedward writes to them, and what you write to them later does not reach
+        the federation.
 
         Args:
           x: inputs ``[n, ...]`` (floats, or int64 tokens) or a ``Ragged``.
           y: one whole-number label for each example.
           users: the user of each example: whole numbers or strings.
-          test: inputs and labels that belong to nobody, for evaluation.
+          test: inputs and labels that belong to nobody, for evaluation; ``Examples`` are taken as they are.
           num_classes: how many classes there are; the largest label plus one if not given.
           names: all users there are. Needed only to insist on users who may turn out to be empty
             (which is then an error) or on an order.
           vocabulary: the words that tokens stand for, if ``x`` holds tokens.
+          copy: whether the federation gets memory of its own. Without, it takes over what it can, for data
+            that nobody else needs: then you must not write to these arrays any more.
         """
-        examples = Examples.from_arrays(x, y)
+        examples = Examples.from_arrays(x, y, copy=False)
         owner = np.asarray(users)
         if owner.shape != (len(examples),):
             raise InvalidValue(
@@ -101,11 +107,13 @@ class Federation:
         order = np.argsort(number, kind="stable")
         if not np.array_equal(order, np.arange(len(order))):
             examples = examples.select(torch.from_numpy(order))
+        elif copy:
+            examples = examples.apart_from(x, y)
         counts = np.bincount(number, minlength=len(names))
         offsets = torch.from_numpy(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
 
         if test is not None and not isinstance(test, Examples):
-            test = Examples.from_arrays(*test)
+            test = Examples.from_arrays(*test, copy=copy)
         if num_classes is None:
             labels = [examples.y] + ([test.y] if test is not None and len(test) else [])
             num_classes = max(2, 1 + max(int(label.max()) for label in labels))
@@ -142,7 +150,7 @@ def _number_users(
     if names is None:
         found, number = np.unique(owner, return_inverse=True)
         return found, number
-    names = np.asarray(names)
+    names = np.array(names)
     if len(np.unique(names)) != len(names):
         raise InvalidValue("names must not repeat a user")
     position = np.argsort(names, kind="stable")

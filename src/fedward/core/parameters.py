@@ -123,9 +123,16 @@ class FlatModule:
                 owner, _, buffer = name.rpartition(".")
                 module.get_submodule(owner)._buffers[buffer] = view
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """The module's output; images go in with the channel running fastest, as the weights do."""
-        scores: Tensor = self.module(_channels_last(x) if x.ndim == 4 and x.is_floating_point() else x)
+    def __call__(self, x: Tensor, *, owned: bool = False) -> Tensor:
+        """The module's output; images go in with the channel running fastest, as the weights do.
+
+        ``x`` stays as it is, though a module may write to its input (``nn.ReLU(inplace=True)`` does): it gets
+        memory of its own. Whoever has ``owned`` ``x`` and does not need it again saves that copy.
+        """
+        inputs = _channels_last(x) if x.ndim == 4 and x.is_floating_point() else x
+        if not owned and inputs.data_ptr() == x.data_ptr():
+            inputs = inputs.clone()
+        scores: Tensor = self.module(inputs)
         return scores
 
     def add_gradient(self, x: Tensor, y: Tensor, divisor: int) -> None:

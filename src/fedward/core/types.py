@@ -188,7 +188,8 @@ class LocalTrainer(Protocol):
     def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> float | None:
         """Changes ``model.parameters`` in place.
 
-        A trainer that clips and noises its own update may return the norm that it had before.
+        ``examples`` share the federation's memory: ``examples.batch`` gives copies. A trainer that clips and
+        noises its own update may return the norm that it had before.
         """
 
 

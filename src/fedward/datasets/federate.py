@@ -60,6 +60,7 @@ def federate(
         test=(_scaled(x_test, scale), y_test),
         num_classes=num_classes,
         vocabulary=vocabulary,
+        copy=False,  # they were read for this
     )
 
 
@@ -106,11 +107,11 @@ def gather(
     present = np.flatnonzero(counts)
     offsets = np.concatenate([[0], np.cumsum(counts[present])])
     return Federation(
-        Examples.from_arrays(*train),
+        Examples.from_arrays(*train, copy=False),
         torch.from_numpy(offsets),
         names[present],
         num_classes,
-        Examples.from_arrays(*test),
+        Examples.from_arrays(*test, copy=False),
         vocabulary,
     )
 

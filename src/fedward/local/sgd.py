@@ -78,7 +78,7 @@ class SGD:
         for index in self.batches(len(examples), rng):
             x, y = examples.batch(index)
             gradient.zero_()
-            cross_entropy(model(x), y).backward()  # type: ignore[no-untyped-call]
+            cross_entropy(model(x, owned=True), y).backward()  # type: ignore[no-untyped-call]
             self.advance(weights, gradient, velocity)
             yield
 
