@@ -53,7 +53,7 @@ def test_a_person_gets_the_histogram_the_median_and_the_maximum(a_run: Any) -> N
     out = answer(run, *DELTA, "--accountant", "rdp")
     rows = [line.split("│")[1:3] for line in out.splitlines() if line.startswith("│")]
     assert [(float(cell), int(count)) for cell, count in rows] == [
-        (round(epsilon(rounds), 4), count) for rounds, count in ((0, 1), (1, 3), (3, 1))
+        (float(round_up(epsilon(rounds))), count) for rounds, count in ((0, 1), (1, 3), (3, 1))
     ]
     assert f"median {round_up(epsilon(1))}, largest {round_up(epsilon(3))} (3 different, 5 users)" in out
     assert f"the released models: (ε = {round_up(epsilon(3))}, δ = 1e-05) user level, local" in out
@@ -121,7 +121,7 @@ def test_many_different_users_are_shown_in_few_rows_that_count_everybody(a_run: 
     assert 5 <= len(rows) <= 12
     assert sum(int(count) for _, count in rows) == 55
     first, last = rows[0][0].split(" to ")[0], rows[-1][0].split(" to ")[-1]
-    assert (float(first), float(last)) == (0.0, round(epsilon(49), 4))
+    assert (float(first), float(last)) == (0.0, float(round_up(epsilon(49))))
 
 
 def test_who_has_no_guarantee_is_not_given_a_number(a_run: Any) -> None:
