@@ -13,9 +13,11 @@ import pytest
 
 from experiment.inferred import read
 from fedward.core.validate import InvalidValue
+from fedward.experiment.catalogue.facts import read as facts
 from fedward.experiment.inference_curves import NAME
 from fedward.experiment.inference_record import PROPERTY, advantage
 from fedward.experiment.run_record import load
+from fedward.experiment.store import RunDirectory
 
 
 def test_a_finished_run_of_membership_is_read_whole(members: Path) -> None:
@@ -134,3 +136,34 @@ def test_a_result_with_anything_in_the_wrong_place_is_one_line_or_can_be_used(
             refused.append(str(error))
     assert len(refused) > 60
     assert all(str(copy / "result.json") in each for each in refused)
+
+
+def test_the_guarantee_comes_from_the_ledger_of_one_training(copy: Path, members: Path) -> None:
+    ledger = RunDirectory(members).ledger()
+    guarantee = read(members).guarantee()
+    assert guarantee == ledger.guarantee(1e-3, "rdp")
+    result = json.loads((copy / "result.json").read_text())
+    (copy / "result.json").write_text(json.dumps(result | {"statement": "(ε = 0.001)"}))
+    record = read(copy)
+    assert record.result is not None
+    assert record.result["statement"] == str(guarantee)
+    result["guarantee"]["epsilon"] = 0.125
+    (copy / "result.json").write_text(json.dumps(result))
+    with pytest.raises(InvalidValue, match=r"result.json says ε = 0.125, and .*ledger.json comes to ε = "):
+        load(copy)
+    assert "epsilon" not in facts(copy).facts
+
+
+@pytest.mark.parametrize("kind", ["membership", "property"])
+def test_without_a_ledger_nothing_is_promised_and_it_is_said_why(
+    kind: str, members: Path, watched: Path, tmp_path: Path
+) -> None:
+    """As commit fc34a4a left it."""
+    path = Path(shutil.copytree(members if kind == "membership" else watched, tmp_path / "run"))
+    (path / "ledger.json").unlink()
+    guarantee = read(path).guarantee()
+    assert guarantee is not None
+    why = f"what was spent is not known, {path / 'ledger.json'} is missing; the same command writes it"
+    assert guarantee.reason == why
+    assert "epsilon" not in facts(path).facts
+    assert why in facts(path).note

@@ -13,7 +13,8 @@ from fedward.experiment.sweep_record import SweepRecord, is_sweep, read_sweep_re
 def load(path: str | os.PathLike[str]) -> Record | SweepRecord:
     """Reads a directory of ``fedward run``, ``replicas``, ``certify``, ``infer`` or ``sweep``.
 
-    Nothing is computed, changed or locked; a run that is under way is read as far as it is.
+    Nothing is changed or locked; a run that is under way is read as far as it is. Every ε is computed from
+    the run's ledgers, and a file that states another is refused.
 
     Args:
       path: the run directory, or that of a finished sweep.

@@ -70,7 +70,7 @@ def list_runs(
         console.print(tables.ABOUT_EPSILON, highlight=False)
     for run in found:
         if run.note:
-            console.print(f"{run.path} cannot be read: {run.note}", highlight=False, markup=False)
+            console.print(f"{run.path} {_what_is_wrong(run)}", highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -104,11 +104,21 @@ def export(
     one_of("--to", to, tuple(EXPORTS))
     if rounds and to not in ("csv", "jsonl"):
         raise InvalidValue(f"--rounds is for csv and jsonl, got {to}, which has all rounds")
-    found = [run for run in _found(folder, where) if run.state != "damaged"]
+    every = _found(folder, where)
+    found = [run for run in every if run.state != "damaged"]
+    for run in every:
+        if run.note:
+            plain_console(stderr=True).print(
+                f"{run.path} {_what_is_wrong(run)}", highlight=False, markup=False, soft_wrap=True
+            )
     if not found:
         raise InvalidValue(f"there is no run in {folder}" + (" that is like that" if where else ""))
     EXPORTS[to](found, file, rounds=rounds)
     plain_console().print(f"{len(found)} runs written to {out}", highlight=False)
+
+
+def _what_is_wrong(run: RunFacts) -> str:
+    return f"cannot be read: {run.note}" if run.state == "damaged" else f"has no ε: {run.note}"
 
 
 def _console() -> Console:

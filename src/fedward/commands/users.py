@@ -41,6 +41,7 @@ def users(
 ) -> None:
     """What each user of a run has spent on its own device."""
     require_run(run)
+    _require_stated(run)
     ledgers = RunDirectory(run).user_ledgers()
     if ledgers is None:
         raise InvalidValue(f"{run} holds no users.json: no user there relies on its own noise alone")
@@ -63,6 +64,16 @@ def users(
     console.print(_table(found))
     console.print(str(found), highlight=False, soft_wrap=True)
     console.print(f"the released models: {worst}", highlight=False, soft_wrap=True)
+
+
+def _require_stated(run: Path) -> None:
+    """Refuses a run whose result states another ε than its ledgers come to; they can be read without it."""
+    try:
+        manifest = RunDirectory(run).manifest()
+    except InvalidValue:
+        return
+    if {"delta", "accountant"} <= manifest.keys():
+        RunDirectory(run).result()
 
 
 def _of_the_run(run: Path, name: str) -> Any:

@@ -1,6 +1,7 @@
 """Membership inference on an experiment: trainings on random halves, kept one by one in a run directory.
 
 run.json                   what is attacked: the experiment, digests of its data, versions
+ledger.json                what one of the trainings has spent
 checkpoint-KIND-NUMBER.pt  the training under way
 scores-KIND-NUMBER.npz     how sure each finished model is of every example of the federation
 result.json                what the attacks found
@@ -31,7 +32,7 @@ from fedward.experiment.inference_files import (
     load_state,
     refuse,
     seeded,
-    stated,
+    state_spending,
     write_result,
 )
 from fedward.experiment.setup import Setup, prepare
@@ -114,7 +115,8 @@ def finish_membership(wanted: MembershipRun, directory: RunDirectory) -> tuple[M
         wanted.config, setup.algorithm, setup.federation, found, rounds=rounds, seed=setup.experiment.seed
     )
     users = setup.federation.num_users // (2 if wanted.config.unit == "user" else 1)
-    return judgement, write_result(directory.path, judgement.to_json() | stated(setup, users, rounds))
+    about = state_spending(directory.path, setup, users, rounds)
+    return judgement, write_result(directory.path, judgement.to_json() | about)
 
 
 def _train(wanted: MembershipRun, trial: Trial, path: Path, backend: AnyBackend) -> Iterator[ServerState]:

@@ -15,7 +15,9 @@ from fedward.experiment.config import Experiment
 from fedward.experiment.files import write_atomically
 from fedward.experiment.runner import manifest
 from fedward.experiment.setup import Setup
+from fedward.experiment.spent import central
 from fedward.experiment.weights_origin import with_caveat
+from fedward.privacy import ledger_file
 
 SAVE_EVERY = 5.0
 """Seconds between checkpoints of the training under way: what a kill may lose, besides a round."""
@@ -66,10 +68,11 @@ def attacked(setup: Setup, about: dict[str, Any]) -> dict[str, Any]:
     return content | {"experiment": {**content["experiment"], "inference": about}}
 
 
-def stated(setup: Setup, num_users: int, rounds: int) -> dict[str, Any]:
-    """What one training of so many users and rounds guarantees, for the result."""
-    found = setup.algorithm.guarantee(num_users, rounds, setup.delta, setup.accountant)
-    found = with_caveat(found, setup.caveat)
+def state_spending(path: Path, setup: Setup, num_users: int, rounds: int) -> dict[str, Any]:
+    """Writes the ledger of one training of so many users and rounds; its guarantee, for the result."""
+    ledger = setup.algorithm.spent(num_users, rounds)
+    found = with_caveat(central(ledger, setup.delta, setup.accountant), setup.caveat)
+    write_atomically(path / "ledger.json", ledger_file.dumps(ledger).encode())
     return {"guarantee": found.to_json(), "statement": str(found)}
 
 

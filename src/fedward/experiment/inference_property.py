@@ -1,6 +1,7 @@
 """Property inference on an experiment, round by round, in a run directory.
 
 run.json                 what is attacked: the experiment, digests of its data, versions
+ledger.json              what the training has spent
 checkpoint.pt            the state of the training under way
 scores-round-NUMBER.npz  what the attacker saw and simulated in a round
 scores-final.npz         how many rounds the finished training had, and its accuracy
@@ -36,7 +37,7 @@ from fedward.experiment.inference_files import (
     load_state,
     refuse,
     seeded,
-    stated,
+    state_spending,
     write_result,
 )
 from fedward.experiment.properties import read_property
@@ -162,7 +163,7 @@ def finish_property(wanted: PropertyRun, directory: RunDirectory) -> tuple[Prope
         trees=config.trees,
         warm_up=config.warm_up,
     )
-    about = {"accuracy": accuracy} | stated(setup, setup.federation.num_users, rounds)
+    about = {"accuracy": accuracy} | state_spending(directory.path, setup, setup.federation.num_users, rounds)
     return found, write_result(path, found.to_json() | about)
 
 

@@ -16,18 +16,24 @@ from fedward.core.validate import InvalidValue
 
 
 def certificates(folder: Path, variants: Sequence[str]) -> dict[str, Certificate]:
-    """The certificate of each variant that has one, packed or not; nothing is recomputed."""
+    """The certificate of each variant that has one; nothing is recomputed."""
+    return {name: read_certificate(file) for name, file in certificate_files(folder, variants).items()}
+
+
+def certificate_files(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
+    """Where the certificate of each variant is that has one, packed or not."""
     found = {}
     for variant in variants:
         name = f"certificate-{variant}" if len(variants) > 1 else "certificate"
         for file in (folder / f"{name}.json", folder / f"{name}.json.gz"):
             if file.is_file():
-                found[variant] = _certificate(file)
+                found[variant] = file
                 break
     return found
 
 
-def _certificate(file: Path) -> Certificate:
+def read_certificate(file: Path) -> Certificate:
+    """The certificate in a file, packed or not; nothing is recomputed."""
     content = file.read_bytes()
     try:
         text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf8")

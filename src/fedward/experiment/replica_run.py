@@ -12,6 +12,7 @@ from fedward.core.types import ServerState
 from fedward.experiment.arrays_file import Arrays
 from fedward.experiment.backend import AnyBackend, check_workers, engine_in_words, open_backend
 from fedward.experiment.replica_draw import require_draw
+from fedward.experiment.replica_ledgers import write_ledgers
 from fedward.experiment.replica_progress import ReplicaClock, ReplicaProgress
 from fedward.experiment.replica_results import measured, summary
 from fedward.experiment.replica_setup import ReplicaRun, prepare_variants
@@ -39,6 +40,7 @@ def run_replicas(
     test = wanted.first.federation.test
     assert test is not None  # checked when the run was made
     directory.begin(manifest_of(wanted, device, engine), test.y.numpy())
+    write_ledgers(directory.path, wanted.variants)
     block = directory.load_block(list(wanted.variants))
     require_draw(directory.path, wanted.draw, block)
     if directory.finished() < wanted.replicas:

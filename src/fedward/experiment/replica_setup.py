@@ -128,7 +128,6 @@ class ReplicaRun:
             "weights": shared["weights"],
             "caveat": shared["caveat"],
             "versions": shared["versions"],
-            "one_replica": {name: str(setup.planned) for name, setup in self.variants.items()},
         }
 
 

@@ -1,6 +1,7 @@
 """Many replicas on disk: blocks that are finished, and the one that is under way.
 
 run.json                what is run: the variants, digests of the data, versions
+ledgers.json            what one training of each variant spends
 labels.npz              the true classes of the test examples
 block.pt                the states of the block under way, after its last finished round
 scores-START-STOP.npz   what finished replicas START to STOP - 1 say about every test example, and their draw
@@ -24,7 +25,7 @@ from fedward.core.types import ServerState
 from fedward.core.validate import InvalidValue
 from fedward.experiment import checkpoint, lines
 from fedward.experiment.arrays_file import Arrays, check_arrays, read_array, read_arrays, write_arrays
-from fedward.experiment.files import remove_leftovers, write_atomically
+from fedward.experiment.files import remove_leftovers, write_atomically, writing
 from fedward.experiment.replica_sums import added
 from fedward.experiment.sealed import seal, unseal
 from fedward.experiment.store import RunDirectory
@@ -143,7 +144,8 @@ class ReplicaDirectory:
             write_arrays(sums, added(before, arrays, block.stop) | draw)
         else:
             write_arrays(self.path / f"scores-{block.start:06d}-{block.stop:06d}.npz", arrays | draw)
-        (self.path / "block.pt").unlink(missing_ok=True)
+        with writing(self.path / "block.pt"):
+            (self.path / "block.pt").unlink(missing_ok=True)
 
     def finish(self, result: dict[str, Any]) -> None:
         """Writes the summary."""

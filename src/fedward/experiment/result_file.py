@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from fedward.core.validate import InvalidValue
-from fedward.experiment.server_looks import result_with_looks
 from fedward.privacy import Guarantee
 
 REMEDY = "remove it, and the same command makes it again"
@@ -71,7 +70,7 @@ def checked_result(content: dict[str, Any], manifest: Mapping[str, Any], file: P
         wrong = _no_guarantee(content["guarantee"])
     if wrong:
         raise InvalidValue(f"{file} is damaged, {wrong}: {REMEDY}")
-    return result_with_looks(content) if wanted is _RUN else content
+    return content
 
 
 def checked_metrics(records: Sequence[dict[str, Any]], file: Path) -> list[dict[str, Any]]:

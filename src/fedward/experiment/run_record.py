@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,17 @@ from fedward.certify.certificate import Certificate
 from fedward.core.validate import InvalidValue, one_of, whole
 from fedward.experiment import lines
 from fedward.experiment.arrays_file import read_array
+from fedward.experiment.certified_record import read_certified
 from fedward.experiment.inference_record import InferenceRecord, read_inference
-from fedward.experiment.record_files import certificates, frame, json_object
+from fedward.experiment.record_files import frame
 from fedward.experiment.replica_draw import stored_draw
+from fedward.experiment.replica_ledgers import OneTraining, read_ledgers
 from fedward.experiment.replica_store import finished_blocks
-from fedward.experiment.server_looks import with_looks
 from fedward.experiment.shown import Shown
+from fedward.experiment.spent import Spent, missing, unknown
 from fedward.experiment.store import RunDirectory
-from fedward.experiment.weights_origin import caveat_of, with_caveat
+from fedward.experiment.weights_origin import caveat_of
 from fedward.privacy import Guarantee, Ledger
-from fedward.privacy.pld import NoiseTooSmall
 from fedward.privacy.user_ledgers import UserLedgers
 
 
@@ -38,7 +39,8 @@ class RunRecord(Shown):
       telemetry: cohorts and norms, one record a round; covered by no ε, empty with system entropy.
       ledger: what has been spent; None before the first round.
       users: what each user has spent, where users protect themselves.
-      result: the summary; None if the run is not finished.
+      unknown: why it is not known what was spent, where a ledger is missing.
+      result: the summary, with every ε from the ledgers; None if the run is not finished.
     """
 
     path: Path
@@ -47,6 +49,7 @@ class RunRecord(Shown):
     telemetry: tuple[dict[str, Any], ...] = ()
     ledger: Ledger | None = None
     users: UserLedgers | None = None
+    unknown: str = ""
     result: dict[str, Any] | None = None
 
     @property
@@ -76,22 +79,9 @@ class RunRecord(Shown):
         return self.metrics[-1] if self.metrics else {}
 
     def guarantee(self) -> Guarantee | None:
-        """What is guaranteed so far, what is reserved included; None before the first round."""
-        found = self._spent()
-        return None if found is None else with_caveat(found, caveat_of(self.manifest))
-
-    def _spent(self) -> Guarantee | None:
-        if self.result is not None:
-            return Guarantee.from_json(self.result["guarantee"])
-        delta, accountant = self.manifest["delta"], self.manifest["accountant"]
-        if self.users is not None:
-            return with_looks(self.users.guarantees(delta, accountant).worst, self.users, self.ledger)
-        if self.ledger is None:
-            return None
-        try:
-            return self.ledger.guarantee(delta, accountant)
-        except NoiseTooSmall:
-            return self.ledger.guarantee(delta, "rdp")
+        """What the ledgers come to so far, what is reserved included; None before the first round."""
+        spent = Spent(folder=self.path, ledger=self.ledger, users=self.users, problem=self.unknown)
+        return spent.guarantee(self.manifest)
 
     def to_pandas(self) -> Any:
         """What was measured as a table, one row for each measured round."""
@@ -109,6 +99,7 @@ class ReplicasRecord(Shown):
       result: accuracy of each variant over its replicas; None before the first end of the command.
       draw: the draw that they belong to, which is that of what is claimed; empty where nothing was.
       labels: the true classes of the test examples; None before the first block.
+      trainings: what one training of each variant spends; empty in directories of older versions.
       certificates: what is certified about each variant, if anything is.
       certified: ``certified.json``: curves for each variant, or costs of an attack; None without it.
     """
@@ -119,6 +110,7 @@ class ReplicasRecord(Shown):
     result: dict[str, Any] | None = None
     draw: str = ""
     labels: NDArray[np.int64] | None = None
+    trainings: dict[str, OneTraining] = field(default_factory=dict)
     certificates: dict[str, Certificate]
     certified: dict[str, Any] | None = None
 
@@ -131,6 +123,17 @@ class ReplicasRecord(Shown):
     @property
     def finished(self) -> bool:
         return self.result is not None
+
+    def one_training(self, variant: str) -> Guarantee:
+        """What one training of a variant guarantees if it alone is released; none where no ledger says it."""
+        caveat, certificate = caveat_of(self.manifest), self.certificates.get(variant)
+        if variant in self.trainings:
+            return self.trainings[variant].guarantee(caveat)
+        if certificate is not None:
+            about = certificate.setting
+            one = OneTraining(ledger=about.ledger, delta=about.delta, accountant=about.accountant)
+            return one.guarantee(caveat)
+        return unknown(f"{missing(self.path / 'ledgers.json')}; the same command writes it")
 
     def certified_accuracy(self, k: int, threat: str = "inject", variant: str | None = None) -> float:
         """The share of test examples that are predicted right and certified against k attackers.
@@ -170,7 +173,8 @@ Record = RunRecord | ReplicasRecord | InferenceRecord
 def load(path: str | os.PathLike[str]) -> Record:
     """Reads a run directory of ``fedward run``, ``replicas``, ``certify`` or ``infer``.
 
-    Nothing is computed, changed or locked; a run that is under way is read as far as it is.
+    Nothing is changed or locked; a run that is under way is read as far as it is. Every ε is computed from
+    the run's ledgers, and a file that states another is refused.
 
     Args:
       path: the run directory.
@@ -194,14 +198,17 @@ def load(path: str | os.PathLike[str]) -> Record:
 
 def _run(folder: Path, manifest: dict[str, Any]) -> RunRecord:
     directory = RunDirectory(folder)
+    result = directory.result()
+    spent = directory.spent(manifest, finished=result is not None)
     return RunRecord(
         path=folder,
         manifest=manifest,
         metrics=tuple(directory.metrics()),
         telemetry=tuple(lines.read(folder / "telemetry.jsonl")),
-        ledger=directory.ledger() if (folder / "ledger.json").exists() else None,
-        users=directory.user_ledgers(),
-        result=directory.result(),
+        ledger=spent.ledger,
+        users=spent.users,
+        unknown=spent.problem,
+        result=result,
     )
 
 
@@ -212,6 +219,8 @@ def _replicas(folder: Path, manifest: dict[str, Any]) -> ReplicasRecord:
     for experiment in variants.values():
         _require(folder, experiment, ("seed", "rounds", "data", "model", "algorithm"))
     labels, sums = folder / "labels.npz", folder / "sums.npz"
+    trainings = read_ledgers(folder)
+    certified = read_certified(folder, list(variants), trainings, caveat_of(manifest))
     blocks = finished_blocks(folder)
     replicas = blocks[-1][1] if blocks else int(read_array(sums, "replicas")) if sums.exists() else 0
     return ReplicasRecord(
@@ -221,8 +230,9 @@ def _replicas(folder: Path, manifest: dict[str, Any]) -> ReplicasRecord:
         result=RunDirectory(folder).result(),
         draw=stored_draw(folder) or "",
         labels=read_array(labels, "labels") if labels.exists() else None,
-        certificates=certificates(folder, list(variants)),
-        certified=json_object(folder / "certified.json"),
+        trainings=trainings,
+        certificates=certified.certificates,
+        certified=certified.summary,
     )
 
 

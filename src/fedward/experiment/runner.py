@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dp_accounting import NoOpDpEvent
 from torch import Tensor
 
 from fedward.backends import measure
@@ -18,14 +17,13 @@ from fedward.core.types import ServerState
 from fedward.experiment.backend import AnyBackend, check_workers, engine_in_words, open_backend
 from fedward.experiment.computed_by import versions
 from fedward.experiment.digest import data_digest, tensor_digest
-from fedward.experiment.server_looks import looks_alone
 from fedward.experiment.setup import Setup, prepare
 from fedward.experiment.shared_jobs import SharedJobs
+from fedward.experiment.spent import Spent, central, in_result
 from fedward.experiment.store import RunDirectory
-from fedward.experiment.weights_origin import with_caveat
-from fedward.presets.local_privacy import papers_claim
+from fedward.presets.local_privacy import papers_ledger
 from fedward.privacy import Ledger
-from fedward.privacy.shares import shares
+from fedward.privacy.spending import mechanisms
 from fedward.privacy.user_ledgers import UserLedgers
 
 __all__ = ["Progress", "Setup", "manifest", "prepare", "run"]
@@ -143,37 +141,20 @@ def _measure(
 def _finish(
     setup: Setup, backend: AnyBackend | SharedJobs, directory: RunDirectory, state: ServerState
 ) -> None:
-    ledger = state.ledger
-    own = state.users.guarantees(setup.delta, setup.accountant) if state.users is not None else None
-    central = ledger.guarantee(setup.delta, setup.accountant)
-    guarantee = with_caveat(central if own is None else own.worst, setup.caveat)
+    papers = papers_ledger(setup.algorithm, setup.federation.num_users, state.round)
+    spent = Spent(folder=directory.path, ledger=state.ledger, users=state.users, papers=papers)
     # Where users protect themselves and nobody looks at their norms, the server has nothing to claim.
-    spent = any(not isinstance(event, NoOpDpEvent) for event, _ in ledger.spending)
-    claims = [] if setup.algorithm.unproven or not spent else [central]
+    nothing = setup.algorithm.unproven or not mechanisms(state.ledger.spending)
+    claims = [] if nothing else [central(state.ledger, setup.delta, setup.accountant)]
     module = copy.deepcopy(setup.model)
     ParameterSpec.of(module).load(module, state.parameters)
     result: dict[str, Any] = {
         "rounds": state.round,
         "stopped_by_budget": state.round < setup.experiment.rounds,
-        "guarantee": guarantee.to_json(),
-        "statement": str(guarantee),
+        **in_result(spent, {"delta": setup.delta, "accountant": setup.accountant, "caveat": setup.caveat}),
     }
-    if own is not None:
-        result["users"] = own.to_json()
-        result["each_user"] = str(own)
-        if spent:
-            result["looks"] = looks_alone(central)
-    claim = papers_claim(setup.algorithm, setup.federation.num_users, state.round, setup.delta)
-    if claim is not None:
-        result["statement"] = f"the conservative bound: {guarantee}"
-        result["papers_claim"] = claim.to_json()
-        result["papers_claim_statement"] = f"the paper's claim: {claim}"
     if setup.algorithm.noise_source == "seeded":
         result["rejected_updates"] = directory.rejected()
-    parts = shares(ledger, setup.delta, setup.accountant) if own is None else None
-    if parts is not None:
-        result |= parts.to_json()
-        result["shares"] = [str(parts)] + [parts.as_the_papers_add] * (setup.accountant == "moments")
     if setup.attack is not None:
         result["notes"] = list(setup.attack.notes)
         if setup.algorithm.noise_source == "seeded":
@@ -183,7 +164,7 @@ def _finish(
     if setup.federation.test is not None:
         record, examples = _measure(setup, backend, state.parameters)
         result |= {**record, "test_examples": examples}
-    directory.finish(module, ledger, claims, result, state.users)
+    directory.finish(module, state.ledger, claims, result, state.users, papers)
 
 
 def manifest(setup: Setup) -> dict[str, Any]:
@@ -206,6 +187,7 @@ def manifest(setup: Setup) -> dict[str, Any]:
         "divisor": divisor(setup),
         "delta": setup.delta,
         "accountant": setup.accountant,
+        "accounting": setup.algorithm.accounting,
         "versions": versions(),
     }
 

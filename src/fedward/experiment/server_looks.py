@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +25,11 @@ def looks_alone(central: Guarantee) -> str:
     return f"{_ALONE}: {central}"
 
 
+def looks_left_out(central: Guarantee) -> str:
+    """The same of a run whose guarantee of users has them not in it."""
+    return f"{_LEFT_OUT}: {central}"
+
+
 def with_looks(guarantee: Guarantee, users: UserLedgers, central: Ledger | None) -> Guarantee:
     """The guarantee of users' ledgers; none if the server looked and the ledgers do not know about it.
 
@@ -36,12 +42,9 @@ def with_looks(guarantee: Guarantee, users: UserLedgers, central: Ledger | None)
     return _none(guarantee) if looked and not users.looked else guarantee
 
 
-def result_with_looks(result: dict[str, Any]) -> dict[str, Any]:
-    """The result of a run, without the number that an earlier version gave it while it left looks out."""
-    if not str(result.get("looks", "")).startswith(_LEFT_OUT):
-        return result
-    found = _none(Guarantee.from_json(result["guarantee"]))
-    return result | {"guarantee": found.to_json(), "statement": str(found)}
+def left_out(result: Mapping[str, Any]) -> bool:
+    """Whether a result is of an earlier version, whose ε had no looks in it."""
+    return str(result.get("looks", "")).startswith(_LEFT_OUT)
 
 
 def _none(guarantee: Guarantee) -> Guarantee:

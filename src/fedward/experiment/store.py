@@ -7,14 +7,15 @@ checkpoint.pt     the state after the last finished round
 rounds.jsonl      what was measured of the released models
 telemetry.jsonl   cohorts, norms, rejected rows: not covered by any ε; absent with system entropy
 model.pt          the final model's state_dict
-result.json       the summary, once the run is finished
+papers-ledger.json  what a paper takes the training to have spent, where that is something else
+result.json       the summary, once the run is finished; every ε in it follows from the ledgers
 """
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -33,7 +34,9 @@ from fedward.experiment.locking import locked
 from fedward.experiment.place import kind_of
 from fedward.experiment.result_file import REMEDY, checked_metrics, checked_result
 from fedward.experiment.same_run import check_same_run
+from fedward.experiment.spent import Spent, missing, result_from_ledgers
 from fedward.privacy import Guarantee, Ledger, ledger_file, user_ledgers_file
+from fedward.privacy.spending import mechanisms
 from fedward.privacy.user_ledgers import UserLedgers
 
 # Whose these are only run.json says, for single runs, many replicas and inference attacks. Where it is not
@@ -137,9 +140,29 @@ class RunDirectory:
         except (InvalidValue, UnicodeDecodeError) as error:
             raise InvalidValue(f"{file} cannot be used: {error}") from error
 
-    def ledger(self) -> Ledger:
+    def spent(self, manifest: Mapping[str, Any], *, finished: bool) -> Spent:
+        """All ledgers as they are on disk, or why they do not tell what was spent."""
+        ledger = self.ledger() if (self.path / "ledger.json").exists() else None
+        users = self.user_ledgers()
+        papers = self.path / "papers-ledger.json"
+        # An inference attack has one ledger: that of a training, or of a user that is drawn in every round.
+        attacked, problem = "inference" in (manifest.get("experiment") or {}), ""
+        if ledger is None and finished:
+            again = "; the same command writes it" if attacked else ""
+            problem = f"{missing(self.path / 'ledger.json')}{again}"
+        elif ledger is not None and users is None and not attacked and _is_of_users(manifest, ledger):
+            problem = missing(self.path / "users.json")
+        return Spent(
+            folder=self.path,
+            ledger=ledger,
+            users=users,
+            papers=self.ledger(papers.name) if papers.exists() else None,
+            problem=problem,
+        )
+
+    def ledger(self, name: str = "ledger.json") -> Ledger:
         """What has been spent, as it is on disk."""
-        file = self.path / "ledger.json"
+        file = self.path / name
         try:
             return ledger_file.loads(file.read_text(encoding="utf8"))[0]
         except (InvalidValue, UnicodeDecodeError) as error:
@@ -173,13 +196,16 @@ class RunDirectory:
         claims: list[Guarantee],
         result: dict[str, Any],
         users: UserLedgers | None = None,
+        papers: Ledger | None = None,
     ) -> None:
-        """Writes the final model, the ledger with its claims and, last, the result that ends the run."""
+        """Writes the final model, the ledgers with their claims and, last, the result that ends the run."""
         buffer = io.BytesIO()
         torch.save(module.state_dict(), buffer)
         write_atomically(self.path / "model.pt", buffer.getvalue())
         if users is not None:
             self._write("users.json", user_ledgers_file.dumps(users))
+        if papers is not None:
+            self._write("papers-ledger.json", ledger_file.dumps(papers))
         self._write("ledger.json", ledger_file.dumps(ledger, claims))
         self._write("result.json", json.dumps(lines.plain(result), indent=2, allow_nan=False) + "\n")
 
@@ -208,11 +234,16 @@ class RunDirectory:
         return {who: sum(norms) / len(norms) if norms else None for who, norms in found.items()}
 
     def result(self) -> dict[str, Any] | None:
-        """The summary, if the run is finished."""
+        """The summary, if the run is finished; one that states another ε than its ledgers is refused."""
         file = self.path / "result.json"
         if not file.exists():
             return None
-        return checked_result(self._read_json("result.json", REMEDY), self.manifest(), file)
+        manifest = self.manifest()
+        found = checked_result(self._read_json("result.json", REMEDY), manifest, file)
+        # Many replicas have ledgers, and no guarantee, of their own.
+        if "guarantee" not in found:
+            return found
+        return result_from_ledgers(found, manifest, self.spent(manifest, finished=True))
 
     def _write(self, name: str, text: str) -> None:
         write_atomically(self.path / name, text.encode())
@@ -226,6 +257,12 @@ class RunDirectory:
         if not isinstance(content, dict):
             raise InvalidValue(f"{file} is damaged, it must hold one JSON object: {remedy}")
         return content
+
+
+def _is_of_users(manifest: Mapping[str, Any], ledger: Ledger) -> bool:
+    """Whether users have ledgers of their own: the server's alone would say that nothing was spent."""
+    nothing = bool(ledger.spending) and not ledger.reason and not mechanisms(ledger.spending)
+    return manifest.get("accounting") == "users" or nothing
 
 
 @contextmanager

@@ -8,6 +8,10 @@ from typing import Any
 
 from fedward.core.validate import InvalidValue
 from fedward.experiment.record_files import frame, json_object
+from fedward.experiment.spent import require_number
+from fedward.experiment.store import RunDirectory
+from fedward.experiment.sweep_results import ABOUT, epsilon_is_about, weakest
+from fedward.privacy import Guarantee
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -48,7 +52,31 @@ def read_sweep_record(path: Path) -> SweepRecord:
     found = (json_object(file) or {}).get("combinations")
     if not isinstance(found, list) or not found or not all(_complete(each) for each in found):
         raise InvalidValue(f"{file} is damaged: it must list combinations with their runs")
-    return SweepRecord(path=path, combinations=tuple(found))
+    return SweepRecord(path=path, combinations=tuple(_checked(each, path) for each in found))
+
+
+def _checked(combination: dict[str, Any], path: Path) -> dict[str, Any]:
+    """A combination with the ε of its runs, each from its own ledger; raises if the table states another."""
+    results = []
+    for name in combination["runs"]:
+        result = RunDirectory(path / name).result() if (path / name / "run.json").is_file() else None
+        if result is None:
+            nothing = dict.fromkeys(("epsilon", *ABOUT))
+            return combination | nothing | {"statement": f"no ε: {path / name} holds no finished run"}
+        results.append(result)
+    if not results:
+        return combination
+    place = weakest(results)
+    worst = Guarantee.from_json(results[place]["guarantee"])
+    epsilon = worst.epsilon if worst.private else None
+    if "epsilon" in combination:
+        ledger = path / combination["runs"][place] / "ledger.json"
+        require_number("epsilon", combination["epsilon"], epsilon, path / "sweep.json", ledger)
+    return combination | {
+        "epsilon": epsilon,
+        **epsilon_is_about(worst),
+        "statement": results[place]["statement"],
+    }
 
 
 def _complete(combination: Any) -> bool:

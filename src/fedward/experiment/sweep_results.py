@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from fedward.privacy import Guarantee
 
 MEASURES = {"accuracy": "accuracy", "attack_success": "attack success", "attack_cost": "attack cost"}
 """What is averaged, by its name in ``result.json`` and in words."""
+ABOUT = ("delta", "unit", "adjacency", "accountant")
+"""What stands beside an ε in a table."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,9 +89,8 @@ def results(sweep: Sweep, path: Path) -> list[Row]:
 
 def _row(points: Sequence[Point], path: Path) -> Row:
     found = [_result(path / point.directory) for point in points]
-    guarantees = [Guarantee.from_json(each["guarantee"]) for each in found]
-    # No mean of guarantees: what holds for all of them is the weakest. None at all has an infinite ε.
-    worst = max(range(len(found)), key=lambda place: guarantees[place].epsilon)
+    place = weakest(found)
+    worst = Guarantee.from_json(found[place]["guarantee"])
     measures = {}
     for key in MEASURES:
         numbers = [each[key] for each in found if each.get(key) is not None]
@@ -100,12 +101,24 @@ def _row(points: Sequence[Point], path: Path) -> Row:
         values=dict(points[0].values),
         seeds=tuple(point.seed for point in points),
         rounds=tuple(each["rounds"] for each in found),
-        epsilon=guarantees[worst].epsilon if guarantees[worst].private else None,
-        guarantee=guarantees[worst],
-        statement=found[worst]["statement"],
+        epsilon=worst.epsilon if worst.private else None,
+        guarantee=worst,
+        statement=found[place]["statement"],
         measures=measures,
         directories=tuple(point.directory for point in points),
     )
+
+
+def weakest(results: Sequence[Mapping[str, Any]]) -> int:
+    """The place of the result whose guarantee holds for all of them: there is no mean of guarantees."""
+    epsilons = [Guarantee.from_json(each["guarantee"]).epsilon for each in results]
+    # None at all has an infinite ε.
+    return max(range(len(results)), key=epsilons.__getitem__)
+
+
+def epsilon_is_about(guarantee: Guarantee) -> dict[str, Any]:
+    """What the ε of a combination is about; nothing where there is none."""
+    return {key: getattr(guarantee, key) if guarantee.private else None for key in ABOUT}
 
 
 def _result(path: Path) -> dict[str, Any]:

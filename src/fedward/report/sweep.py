@@ -12,14 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 from fedward.experiment.sweep import Sweep
-from fedward.experiment.sweep_results import MEASURES, Mean, Row
+from fedward.experiment.sweep_results import ABOUT, MEASURES, Mean, Row, epsilon_is_about
 from fedward.experiment.sweep_run import SweepProgress
 from fedward.privacy.rounding import round_up_digits
 from fedward.report.epsilon_about import differing, in_common
 from fedward.report.live import Standing, follow
 from fedward.report.run_progress import measured as measured_so_far
-
-_ABOUT = ("delta", "unit", "adjacency", "accountant")
 
 
 def heading(console: Console, sweep: Sweep, path: Path) -> None:
@@ -108,14 +106,14 @@ def to_csv(rows: Sequence[Row]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     numbers = [name for key in measures for name in (key, f"{key}_low", f"{key}_high")]
-    writer.writerow([*rows[0].labels, "seeds", "rounds", "epsilon", *_ABOUT, "statement", *numbers])
+    writer.writerow([*rows[0].labels, "seeds", "rounds", "epsilon", *ABOUT, "statement", *numbers])
     for row in rows:
         found: list[Any] = []
         for key in measures:
             mean = row.measures.get(key)
             found += ["", "", ""] if mean is None else [mean.mean, mean.low, mean.high]
         fewest = min(row.rounds)
-        about = [*_about(row).values(), row.statement]
+        about = [*epsilon_is_about(row.guarantee).values(), row.statement]
         writer.writerow([*row.labels.values(), len(row.seeds), fewest, row.epsilon, *about, *found])
     return text.getvalue()
 
@@ -131,7 +129,7 @@ def record(rows: Sequence[Row]) -> dict[str, Any]:
                 "seeds": list(row.seeds),
                 "rounds": list(row.rounds),
                 "epsilon": row.epsilon,
-                **_about(row),
+                **epsilon_is_about(row.guarantee),
                 "statement": row.statement,
                 **{key: {"mean": m.mean, "low": m.low, "high": m.high} for key, m in row.measures.items()},
                 "runs": list(row.directories),
@@ -139,11 +137,6 @@ def record(rows: Sequence[Row]) -> dict[str, Any]:
             for row in rows
         ]
     }
-
-
-def _about(row: Row) -> dict[str, Any]:
-    """What the ε is about; nothing where there is none."""
-    return {key: getattr(row.guarantee, key) if row.guarantee.private else None for key in _ABOUT}
 
 
 def _rounds(rounds: Sequence[int]) -> str:

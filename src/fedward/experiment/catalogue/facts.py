@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,17 +14,17 @@ from fedward.experiment import lines
 from fedward.experiment.arrays_file import read_array
 from fedward.experiment.replica_store import finished_blocks
 from fedward.experiment.run_record import RunRecord
-from fedward.experiment.server_looks import result_with_looks
+from fedward.experiment.spent import result_from_ledgers
 from fedward.experiment.store import RunDirectory
 
 Fact = float | int | str | bool
 State = Literal["finished", "unfinished", "damaged"]
 
+# What an ε is computed from and compared with.
+LEDGERS = ("run.json", "ledger.json", "users.json", "papers-ledger.json", "result.json")
 # What the facts are read from; a run whose files are as they were is not read again.
-FILES = (
-    *("run.json", "ledger.json", "users.json", "rounds.jsonl", "result.json"),
-    *("certified.json", "sums.npz"),
-)
+FILES = (*LEDGERS, "rounds.jsonl", "certified.json", "sums.npz")
+_LONGEST = 600
 # Of a result: what belongs into a table.
 _RESULTS = (
     "rounds",
@@ -44,7 +45,7 @@ class RunFacts:
       kind: run, replicas, membership or property.
       facts: flat; the experiment's keys as in its file, then what was found.
       rounds: what was measured, one record for each measured round.
-      note: what is wrong with it, if it is damaged.
+      note: what is wrong with it: why it cannot be read, or why its ε is not known.
     """
 
     path: Path
@@ -61,11 +62,16 @@ class RunFacts:
 
 
 def stamp(path: Path) -> str:
-    """Changes whenever a file that facts come from does."""
+    """Changes whenever a file that facts come from does; of those that an ε depends on, what is in them."""
     scores = sorted(path.glob("scores-*.npz"))
     found = [*(path / name for name in FILES), *scores[-1:]]
     sizes = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in found if file.exists()]
-    return repr((sizes, len(scores)))
+    contents = [(name, _digest(path / name)) for name in LEDGERS if (path / name).exists()]
+    return repr((sizes, contents, len(scores)))
+
+
+def _digest(file: Path) -> str:
+    return hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()
 
 
 def read(path: Path) -> RunFacts:
@@ -73,7 +79,8 @@ def read(path: Path) -> RunFacts:
     try:
         return _read(path)
     except (ValueError, OSError, KeyError, TypeError, AttributeError) as error:
-        return RunFacts(path=path, kind="?", state="damaged", note=f"{type(error).__name__}: {error}"[:200])
+        told = str(error) if isinstance(error, InvalidValue) else f"{type(error).__name__}: {error}"
+        return RunFacts(path=path, kind="?", state="damaged", note=told[:_LONGEST])
 
 
 def _read(path: Path) -> RunFacts:
@@ -98,7 +105,11 @@ def _read(path: Path) -> RunFacts:
         if isinstance(manifest.get(key), str | float):
             facts[key] = manifest[key]
     result = _json(path / "result.json") if (path / "result.json").exists() else None
-    facts |= dict(_found(result_with_looks(result or {})))
+    note = ""
+    if result is not None and "guarantee" in result:
+        spent = RunDirectory(path).spent(manifest, finished=True)
+        result, note = result_from_ledgers(result, manifest, spent), spent.problem
+    facts |= dict(_found(result or {}))
     rounds = tuple(lines.read(path / "rounds.jsonl"))
     planned = experiment.get("rounds")
     if result is None and kind == "run":
@@ -115,7 +126,7 @@ def _read(path: Path) -> RunFacts:
         facts["measured_after"] = rounds[-1]["round"] + 1
     finished = result is not None or (variants is not None and (path / "certified.json").exists())
     state: State = "finished" if finished else "unfinished"
-    return RunFacts(path=path, kind=kind, state=state, facts=facts, rounds=rounds)
+    return RunFacts(path=path, kind=kind, state=state, facts=facts, rounds=rounds, note=note)
 
 
 def _so_far(

@@ -20,7 +20,7 @@ from fedward.experiment.catalogue.facts import Fact, RunFacts, read, stamp
 
 NAME = ".fedward-runs.sqlite"
 # Another number whenever what is stored changes: an index of an older fedward is made again.
-_VERSION = 3
+_VERSION = 4
 _TABLES = """
 CREATE TABLE runs (path TEXT PRIMARY KEY, stamp TEXT, kind TEXT, state TEXT, note TEXT, rounds TEXT);
 CREATE TABLE facts (path TEXT, key TEXT, kind TEXT, number REAL, word TEXT, PRIMARY KEY (path, key));

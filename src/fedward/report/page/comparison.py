@@ -13,7 +13,6 @@ from fedward.experiment.run_record import Record, ReplicasRecord, RunRecord
 from fedward.experiment.weights_origin import caveat_of
 from fedward.report.page.chart import Chart, Line
 from fedward.report.page.numbers import figure, percent
-from fedward.report.page.replicas import epsilon_of_one
 from fedward.report.page.run_charts import curve
 from fedward.report.page.tables import Cell, Column, Table
 
@@ -86,14 +85,14 @@ def _rows(name: str, record: Record) -> Iterator[list[Cell]]:
 def _replicas_row(name: str, record: ReplicasRecord, variant: str, experiment: dict[str, Any]) -> list[Cell]:
     values = (record.result or {}).get("variants", {}).get(variant, {})
     successes = [each["mean"] for key, each in values.items() if key.startswith("success.")]
-    one = epsilon_of_one(record, variant)
+    one = record.one_training(variant)
     return [
         Cell(name if variant == "all" else f"{name}: {variant}"),
         Cell(_algorithm(experiment)),
         _share(values["accuracy"]["mean"] if "accuracy" in values else None),
         _share(sum(successes) / len(successes) if successes else None),
-        Cell("no guarantee") if one is None else Cell(f"{figure(one[0])} (one training)", one[0]),
-        Cell("") if one is None else Cell(figure(one[1]), one[1]),
+        Cell(f"{figure(one.epsilon)} (one training)", one.epsilon) if one.proven else Cell("no guarantee"),
+        Cell(figure(one.delta), one.delta) if one.proven else Cell(""),
         Cell(str(experiment["rounds"]), experiment["rounds"]),
         Cell(
             f"mean of {record.replicas} trainings"
@@ -172,7 +171,7 @@ def _different(records: Mapping[str, Record]) -> Table | None:
 
 def _private(record: Record) -> bool:
     if isinstance(record, ReplicasRecord):
-        return any(epsilon_of_one(record, variant) for variant in record.experiments)
+        return any(record.one_training(variant).proven for variant in record.experiments)
     guarantee = record.guarantee()
     return guarantee is not None and guarantee.private
 

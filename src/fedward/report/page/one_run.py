@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from fedward.core.validate import InvalidValue
 from fedward.experiment.run_record import RunRecord
+from fedward.privacy.remembered import guarantees_of
 from fedward.report.page.examples import Library
 from fedward.report.page.facts import Fact, about, in_short
 from fedward.report.page.numbers import figure, many, percent
@@ -109,7 +110,7 @@ def _users(run: RunRecord) -> Table | None:
     """How many users have spent how much, where users protect themselves."""
     if run.users is None:
         return None
-    found = list(run.users.guarantees(run.manifest["delta"], run.manifest["accountant"]).histogram())
+    found = list(guarantees_of(run.users, run.manifest["delta"], run.manifest["accountant"]).histogram())
     step = -(-len(found) // _ROWS)
     rows = []
     for start in range(0, len(found), step):

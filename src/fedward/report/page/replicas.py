@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
-from fedward.certify.certificate import Certificate
 from fedward.experiment.run_record import ReplicasRecord
-from fedward.experiment.weights_origin import caveat_of, with_caveat
 from fedward.privacy.guarantee import Unit
-from fedward.privacy.pld import NoiseTooSmall
 from fedward.report.certified_accuracy import title
 from fedward.report.page.certified import CertifiedPart, certified_part
 from fedward.report.page.chart import Chart, Line
@@ -20,11 +16,9 @@ from fedward.report.page.numbers import figure, many, percent
 from fedward.report.page.part import Part
 from fedward.report.page.promise import Promise, promise
 from fedward.report.page.reproduce import of_replicas
-from fedward.report.page.spending import guarantee
 from fedward.report.page.tables import Cell, Column, Table
 
 _PROMISES = 4
-_EPSILON = re.compile(r"\(ε (?:=|<) ([0-9.]+), δ = ([0-9.e-]+)\)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,11 +48,11 @@ def replicas_part(run: ReplicasRecord, key: str, name: str, library: Library) ->
         summary=in_short(first, run.manifest),
         facts=tuple(about(first, run.manifest)),
         one_replica=tuple(
-            f"one training of {variant}: {said}" if variants > 1 else f"one training: {said}"
-            for variant, said in (run.manifest.get("one_replica") or {}).items()
+            f"one training{f' of {variant}' if variants > 1 else ''}: {run.one_training(variant)}"
+            for variant in run.experiments
         ),
         promises=tuple(
-            (variant, _promise(certificate, caveat_of(run.manifest)))
+            (variant, promise(run.one_training(variant), seed=certificate.seed))
             for variant, certificate in list(run.certificates.items())[:_PROMISES]
         ),
         measured=_measured(run),
@@ -71,23 +65,6 @@ def replicas_part(run: ReplicasRecord, key: str, name: str, library: Library) ->
         certified=certified_part(run, f"{key}-certified", library) if run.certificates else None,
         recipe=of_replicas(run),
     )
-
-
-def _promise(certificate: Certificate, caveat: str) -> Promise:
-    """What one of the trainings would promise if it alone was released."""
-    setting = certificate.setting
-    try:
-        one = guarantee(setting.ledger, setting.delta, setting.accountant)
-    except NoiseTooSmall:
-        one = guarantee(setting.ledger, setting.delta, "rdp")
-    return promise(with_caveat(one, caveat), seed=certificate.seed)
-
-
-def epsilon_of_one(run: ReplicasRecord, variant: str) -> tuple[float, float] | None:
-    """ε and δ of one training of a variant, from the line that the run has stored; None if it has none."""
-    said = str((run.manifest.get("one_replica") or {}).get(variant, ""))
-    found = _EPSILON.match(said)
-    return (float(found[1]), float(found[2])) if found else None
 
 
 def _measured(run: ReplicasRecord) -> Table | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from fedward.core.validate import InvalidValue
 from fedward.experiment.run_record import RunRecord
 from fedward.privacy import ACCOUNTANTS, Guarantee, Ledger
 from fedward.privacy.older_words import PAPERS_SAMPLING
+from fedward.privacy.remembered import guarantee_of
 from fedward.report.page.chart import thinned
 
 _MOST = {"moments": 12, "rdp": 12, "pld": 4}
@@ -38,12 +38,12 @@ def spent(run: RunRecord) -> Spent | None:
     notes = []
     for name in ACCOUNTANTS:
         try:
-            last = _stored(run, name) or guarantee(ledgers[rounds[-1]], run.manifest["delta"], name)
+            last = _stored(run, name) or guarantee_of(ledgers[rounds[-1]], run.manifest["delta"], name)
             if not last.private:
                 return None
             # An accountant that has no proof refuses at once; only one that has is asked for all rounds.
             points = [
-                (float(t), guarantee(ledgers[t], run.manifest["delta"], name).epsilon)
+                (float(t), guarantee_of(ledgers[t], run.manifest["delta"], name).epsilon)
                 for t in thinned(rounds, _MOST[name])[:-1]
             ]
         except InvalidValue as error:
@@ -61,27 +61,6 @@ def _stored(run: RunRecord, accountant: str) -> Guarantee | None:
     """What a finished run states itself."""
     found = run.guarantee() if run.result is not None else None
     return found if found is not None and found.accountant == accountant else None
-
-
-def guarantee(ledger: Ledger, delta: float, accountant: str) -> Guarantee:
-    """What a ledger amounts to; refuses an accountant that has no proof for it."""
-    return _guarantee(_Spent(ledger), delta, accountant)
-
-
-@dataclass(frozen=True)
-class _Spent:
-    """A ledger as a key: events that are composed of others have no hash."""
-
-    ledger: Ledger
-
-    def __hash__(self) -> int:
-        return hash(repr(self.ledger.spending))
-
-
-# Runs that are compared have often spent the same, and pld takes its time.
-@lru_cache(maxsize=512)
-def _guarantee(spent: _Spent, delta: float, accountant: str) -> Guarantee:
-    return spent.ledger.guarantee(delta, accountant)
 
 
 def _ledgers(run: RunRecord, rounds: list[int]) -> Iterator[tuple[int, Ledger]]:
