@@ -65,6 +65,8 @@ def refreshed(claimed: str, printed: str) -> str:
 def _shape(line: str) -> str:
     """A line without its decimals; whole numbers, such as that of a round, tell it from others."""
     line = _CERTIFIED.sub(r"\1 #", line)
+    # A divisor is printed without a point where it is whole.
+    line = re.sub(r"(m̄ = )[\d.]+", r"\1#", line)
     return re.sub(r"\s+", " ", re.sub(r"-?\d[\d,]*\.\d+(e[-+]?\d+)?", "#", line)).strip()
 
 

@@ -173,8 +173,9 @@ def test_a_certificate_of_version_1_is_checked_and_its_replicas_are_bound_to_not
     text = as_version_1(dumps(certify(setting(), replicas()), "scores.npz"))
     found = check(loads(text), replicas().to_bytes())
     assert found.holds
-    (note,) = found.notes
-    assert "its replicas are not bound to what is claimed" in note
+    words, bound = found.notes
+    assert "its words were not compared" in words
+    assert "its replicas are not bound to what is claimed" in bound
     # As it said then.
     assert "The number of replicas, 100, was fixed beforehand. Bounds: betting" in " ".join(loads(text).says)
 

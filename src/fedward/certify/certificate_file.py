@@ -82,10 +82,11 @@ def dumps(certificate: Certificate, stored: str) -> str:
 
 
 class Stored:
-    """What ``loads`` found: the certificate, the file of its scores, its words and the code that made it."""
+    """What ``loads`` found: the certificate, the file of its scores, its words, the code and its version."""
 
     def __init__(self, certificate: Certificate, content: dict[str, Any]) -> None:
         self.certificate = certificate
+        self.version: int = content["version"]
         self.file: str = content["stored"]["file"]
         self.says: list[str] = content["says"]
         self.code: dict[str, str] = content["code"]

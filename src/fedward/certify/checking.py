@@ -21,6 +21,10 @@ UNBOUND = (
     "its replicas are not bound to what is claimed: they would be the same whatever was claimed, so that "
     "nothing was chosen after a look at them rests on whoever made it"
 )
+OLDER_WORDS = (
+    "its words were not compared: they are those of version 1, which rounded ε to the nearest and did not "
+    "say what sums are divided by; what is printed here is made from its numbers"
+)
 
 
 class Check(NamedTuple):
@@ -73,7 +77,9 @@ def check(stored: Stored, scores: bytes) -> Check:
     except InvalidValue as error:
         return Check((f"it cannot be computed again: {error}",), rests_on_trust=trusted)
     problems, notes = _compare(claimed, found)
-    if stored.says != statements(claimed):
+    if stored.version == 1:
+        notes.append(OLDER_WORDS)
+    elif stored.says != statements(claimed):
         problems.append("its words are not those of its numbers")
     if not claimed.draw:
         notes.append(UNBOUND)

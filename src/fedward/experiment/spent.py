@@ -56,20 +56,34 @@ class Spent:
     def guarantee(self, manifest: Mapping[str, Any]) -> Guarantee | None:
         """What is guaranteed so far, what is reserved included; None before the first round."""
         try:
-            found = self._found(manifest["delta"], manifest["accountant"])
+            found = self._found(manifest["delta"], manifest["accountant"], manifest)
         except KeyError as error:
             raise InvalidValue(f"{self.folder / 'run.json'} is damaged: it does not say {error}") from error
         except InvalidValue as error:
             raise InvalidValue(f"what {self.folder} has spent cannot be computed: {error}") from error
         return None if found is None else with_caveat(found, caveat_of(manifest))
 
-    def _found(self, delta: float, accountant: str) -> Guarantee | None:
+    def _found(self, delta: float, accountant: str, manifest: Mapping[str, Any]) -> Guarantee | None:
         if self.problem:
             return unknown(self.problem, delta, accountant)
         if self.users is not None:
             worst = guarantees_of(self.users, delta, accountant).worst
             return with_looks(worst, self.users, self.ledger)
-        return None if self.ledger is None else central(self.ledger, delta, accountant)
+        return None if self.ledger is None else central(as_declared(self.ledger, manifest), delta, accountant)
+
+
+def as_declared(ledger: Ledger, manifest: Mapping[str, Any]) -> Ledger:
+    """The ledger for the adjacency that its training has; version 1 called every one add/remove.
+
+    It did not say what sums were divided by. Where the experiment declares no number of users, that followed
+    the data.
+    """
+    experiment = manifest.get("experiment")
+    privacy = experiment.get("privacy") if isinstance(experiment, dict) else None
+    unsaid = ledger.terms.noise_of in ("server", "looks") and ledger.terms.divisor is None
+    undeclared = isinstance(privacy, dict) and not privacy.get("users")
+    counted = unsaid and undeclared and ledger.adjacency == "add/remove"
+    return replace(ledger, adjacency="zero-out") if counted else ledger
 
 
 def central(ledger: Ledger, delta: float, accountant: str) -> Guarantee:
@@ -156,8 +170,10 @@ def require_same(stated: Guarantee, found: Guarantee, file: Path, ledger: Path) 
     """Refuses a stored guarantee that is not what its ledger comes to; words may be an older version's."""
     if not _same(stated.epsilon, found.epsilon):
         raise _other(file, _epsilon(stated), ledger, _epsilon(found))
+    # Version 1 said add/remove where it is zero-out: see `as_declared`.
+    mended = stated.adjacency == "add/remove" and found.adjacency == "zero-out" and not found.terms.declared
     for name in ("delta", "unit", "adjacency", "accountant", "noise_source", "rounds"):
-        if getattr(stated, name) != getattr(found, name):
+        if getattr(stated, name) != getattr(found, name) and not (mended and name == "adjacency"):
             told = f"{name.replace('_', ' ')} = {getattr(stated, name)}"
             raise _other(file, told, ledger, getattr(found, name))
 

@@ -68,7 +68,7 @@ def loads(text: str) -> UserLedgers:
         places = _unpacked(content["history_of"], users, _place(len(histories)))
         ledgers = UserLedgers(
             unit=content["unit"],
-            adjacency=content["adjacency"],
+            adjacency=_adjacency(content),
             terms=terms_of(content[terms]) if content["version"] == 1 else Terms.from_json(content[terms]),
             noise_source=content["noise_source"],
             events=tuple(event_from_json(event) for event in _list(content["events"], "events")),
@@ -81,6 +81,12 @@ def loads(text: str) -> UserLedgers:
     except (InvalidValue, RecursionError) as error:
         raise InvalidValue(f"user ledgers file is not valid: {error}") from error
     return ledgers
+
+
+def _adjacency(content: dict[str, Any]) -> Any:
+    """As it was stored; where sizes are public version 1 called add/remove what is zero-out."""
+    old = content["version"] == 1 and content["adjacency"] == "add/remove"
+    return "zero-out" if old and terms_of(content["mechanism"]).public_sizes else content["adjacency"]
 
 
 def _list(content: Any, name: str) -> list[Any]:
