@@ -141,17 +141,19 @@ def test_rdp_of_fixed_size_is_dp_accounting_called_directly() -> None:
     assert epsilon_of([(FIXED, 3), (GAUSSIAN, 2)], 1e-5, "rdp", "replace-one") == direct
 
 
-def test_pld_of_different_events_is_dp_accounting_called_directly() -> None:
+def test_pld_of_different_events_is_that_of_dp_accounting() -> None:
     direct = PLDAccountant().compose(POISSON, 5).compose(GAUSSIAN).get_epsilon(1e-5)
-    assert epsilon_of([(POISSON, 3), (GAUSSIAN, 1), (POISSON, 2)], 1e-5, "pld", "add/remove") == direct
+    found = epsilon_of([(POISSON, 3), (GAUSSIAN, 1), (POISSON, 2)], 1e-5, "pld", "add/remove")
+    assert found == pytest.approx(direct, abs=1e-8)
 
 
 @pytest.mark.parametrize("event", [POISSON, PoissonSampledDpEvent(0.01, GaussianDpEvent(0.7))])
-def test_pld_of_more_and_more_rounds_is_dp_accounting_called_directly(event: DpEvent) -> None:
-    # One round's distribution is kept between calls, and must come out of each as it went in.
+def test_pld_of_more_and_more_rounds_is_that_of_dp_accounting(event: DpEvent) -> None:
+    # One round's losses are kept between calls, and must come out of each as they went in.
     for count in (300, 1, 7, 300):
         direct = PLDAccountant().compose(event, count).get_epsilon(1e-5)
-        assert epsilon_of([(event, count)], 1e-5, "pld", "add/remove") == direct
+        found = epsilon_of([(event, count)], 1e-5, "pld", "add/remove")
+        assert found == pytest.approx(direct, abs=1e-8)
 
 
 def test_pld_folds_plain_gaussians_into_one_exactly() -> None:

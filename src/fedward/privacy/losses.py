@@ -40,11 +40,11 @@ def compose(parts: Sequence[tuple[Losses, int]], tail: float) -> Losses:
     first = sum(count * part.first for part, count in parts)
     if len(parts) == 1 and parts[0][1] == 1:
         return Losses(first, parts[0][0].mass, infinite)
-    low, high = _window(parts, tail)
+    low, high = window(parts, tail)
     length = next_fast_len(high - low + 1, real=True)
     spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
     for part, count in parts:
-        spectrum *= rfft(_wrapped(part.mass, length)) ** count
+        spectrum *= rfft(wrapped(part.mass, length)) ** count
     whole = irfft(spectrum, length)
     mass = np.maximum(0.0, np.roll(whole, -(low % length))[: high - low + 1])
     # A power of a spectrum loses digits with each factor: what is missing in the sum is infinite too.
@@ -72,7 +72,7 @@ def hockey_stick(losses: Losses, step: float) -> Array:
     return np.maximum.accumulate(delta[::-1])[::-1].copy()
 
 
-def _window(parts: Sequence[tuple[Losses, int]], tail: float) -> tuple[int, int]:
+def window(parts: Sequence[tuple[Losses, int]], tail: float) -> tuple[int, int]:
     """Indices that the sum leaves with probability at most ``tail`` above, and as much below."""
     end = sum(count * (len(part.mass) - 1) for part, count in parts)
     variance = sum(count * _variance(part.mass) for part, count in parts)
@@ -89,9 +89,14 @@ def _window(parts: Sequence[tuple[Losses, int]], tail: float) -> tuple[int, int]
 def _log_moments(mass: Array, orders: Array) -> Array:
     """log Σ_i mass[i] e^(order i) at each order."""
     with np.errstate(divide="ignore"):
-        terms = np.log(mass) + orders[:, None] * np.arange(len(mass))
-    top = terms.max(axis=1)
-    return np.asarray(top + np.log(np.exp(terms - top[:, None]).sum(axis=1)))
+        log_mass, index = np.log(mass), np.arange(len(mass))
+    # One order after the other: all at once would take gigabytes on a fine grid.
+    moments = np.empty_like(orders)
+    for place, order in enumerate(orders):
+        terms = log_mass + order * index
+        top = terms.max()
+        moments[place] = top + np.log(np.exp(terms - top).sum())
+    return moments
 
 
 def _variance(mass: Array) -> float:
@@ -100,7 +105,7 @@ def _variance(mass: Array) -> float:
     return float(weight @ (index - weight @ index) ** 2)
 
 
-def _wrapped(mass: Array, length: int) -> Array:
+def wrapped(mass: Array, length: int) -> Array:
     """The mass at its index modulo ``length``."""
     turns = -(-len(mass) // length)
     padded = np.zeros(turns * length)

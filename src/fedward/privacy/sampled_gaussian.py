@@ -74,13 +74,13 @@ def _log_excess_by_quadrature(q: float, z: float, orders: Array) -> Array:
         y = alpha / z + np.arange(-_REACH, _REACH + _STEP, _STEP)
     else:
         y = np.arange(-_REACH, max(2.0, orders.max()) / z + _REACH, _STEP)[None, :]
-    log_ratio = _log_mixture(q, y / z - 0.5 / z**2)
+    log_ratio = log_mixture(q, y / z - 0.5 / z**2)
     log_density = -(y**2) / 2.0 - 0.5 * np.log(2.0 * np.pi)
     log_excess: Array = _log_sum(log_density + _log_bernoulli_gap(alpha, log_ratio)) + np.log(_STEP)
     return log_excess
 
 
-def _log_mixture(q: float, t: Array) -> Array:
+def log_mixture(q: float, t: Array) -> Array:
     """log(1 - q + q exp(t)), to full relative precision near t = 0."""
     near = np.log1p(q * np.expm1(np.minimum(t, 1.0)))
     return np.where(t < 1.0, near, np.logaddexp(np.log1p(-q), np.log(q) + t))
