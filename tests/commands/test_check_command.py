@@ -104,3 +104,42 @@ def test_every_starter_passes(preset: str, check: Any, tmp_path: Path) -> None:
     code, out, err = check("new.toml", "--no-calibration")
     assert (code, err) == (0, "")
     assert preset in out
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            ("rounds=300", "algorithm.local.learning_rate_decay=0.01"),
+            "rate must be positive and finite, got 0.0 in round 162 of 300 (rounds are counted from 0)",
+        ),
+        (
+            (
+                "rounds=300",
+                "attack={who={name='random', count=3}, model=[{name='train_and_scale', factor=2.0, local="
+                "{name='sgd', learning_rate=0.1, batch_size=10, epochs=1, learning_rate_decay=0.01}}]}",
+            ),
+            "attack: learning rate must be positive and finite, got 0.0 in round 162 of 300",
+        ),
+    ],
+    ids=["honest users", "attackers"],
+)
+@pytest.mark.parametrize("command", ["check", "run", "replicas"])
+def test_a_round_that_could_not_be_is_refused_before_anything_is_written(
+    command: str,
+    changes: tuple[str, ...],
+    message: str,
+    check: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The first rounds were run and paid for; the one that failed ended the run without a result."""
+    options = [word for change in changes for word in ("--set", change)]
+    options += ["-m", "4"] if command == "replicas" else []
+    code, out, error = answer(command, "file.toml", *options, monkeypatch=monkeypatch, capsys=capsys)
+    assert code == 2
+    assert message in error.replace("\n", " ")
+    assert "valid" not in out
+    assert "Traceback" not in error
+    assert [file.name for file in tmp_path.iterdir()] == ["file.toml"]

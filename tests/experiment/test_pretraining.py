@@ -258,3 +258,13 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     assert read(tmp_path / "file.toml").epochs == 3
     with pytest.raises(InvalidValue, match="there is no file"):
         read(tmp_path / "none.toml")
+
+
+def test_a_learning_rate_that_falls_to_zero_is_said_before_the_first_epoch() -> None:
+    training = CONTENT["training"] | {"learning_rate_decay": 0.01}
+    message = (
+        r"training: learning rate must be positive and finite, got 0\.0 in epoch 162 of 200 \(epochs are"
+    )
+    with pytest.raises(InvalidValue, match=message):
+        pretraining(epochs=200, training=training)
+    assert pretraining(epochs=162, training=training).file.epochs == 162

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from fedward.attacks.poisoning.portion import poisoned
 from fedward.attacks.types import ModelPoisoning, Poisoning
+from fedward.core.check_rounds import decisive
 from fedward.core.examples import Examples
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
 
@@ -60,6 +61,11 @@ class Attacker:
             for part in self.model:
                 trainer = part.trainer(trainer, round, bounds)
         return trainer
+
+    def decisive_rounds(self, rounds: int) -> set[int]:
+        """Where its own ways to train could fail; parts that train as they are told add nothing."""
+        own = [decisive(part, rounds) for part in self.model if part.trains_its_own_way]
+        return {0}.union(*own)
 
     def tamper(self, user: int, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
         if self.active(sight.round):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import get_args
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 
-from fedward.core.algorithm import Algorithm, total_bound
+from fedward.core.algorithm import Algorithm
+from fedward.core.check_rounds import bounds_of, check_attacked_rounds, check_bounds, check_rounds
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
-from fedward.core.types import Adversary, Bounds, Knowledge, PrivateTrainer
+from fedward.core.types import Adversary, Knowledge, PrivateTrainer
 from fedward.core.validate import InvalidType, InvalidValue, one_of
 
 
@@ -24,9 +24,6 @@ def check_setup(
     rounds: int | None = None,
 ) -> None:
     """Raises with a clear message if training could not work or its guarantee could not hold."""
-    # A policy of somebody's own may look for the first time in any round.
-    for round in range(rounds or 0):
-        algorithm.looks(round)
     algorithm.sampler.check(federation.num_users)
     check_cohort(algorithm, federation.num_users)
     if algorithm.noise.multiplier > 0 or isinstance(algorithm.local, PrivateTrainer):
@@ -35,13 +32,15 @@ def check_setup(
     if isinstance(algorithm.local, PrivateTrainer):
         refuse_own_tensors(module)
         algorithm.local.check_model(module, federation.examples.batch(torch.arange(1))[0])
-    bounds = check_clipping(algorithm, ParameterSpec.of(module).size)
+    check_clipping(algorithm, ParameterSpec.of(module).size)
+    if rounds is not None:
+        check_rounds(algorithm, rounds)
     if adversary is not None:
-        check_adversary(adversary, algorithm, federation.num_users, bounds, rounds)
+        check_adversary(adversary, algorithm, federation.num_users, rounds)
 
 
 def check_adversary(
-    adversary: Adversary, algorithm: Algorithm, num_users: int, bounds: Bounds, rounds: int | None = None
+    adversary: Adversary, algorithm: Algorithm, num_users: int, rounds: int | None = None
 ) -> None:
     """An adversary must say what it knows, own users that exist, act in time, and be able to train."""
     _check_declared(adversary)
@@ -50,14 +49,13 @@ def check_adversary(
     if strangers:
         raise InvalidValue(f"attackers must be users from 0 to {num_users - 1}, got {strangers[0]}")
     _check_staged(adversary, algorithm)
-    chosen = adversary.rounds or (0,)
-    if rounds is not None and max(chosen) >= rounds:
+    last = max(adversary.rounds or (0,))
+    if rounds is not None and last >= rounds:
         raise InvalidValue(
-            f"rounds of the attack must lie below the number of rounds, {rounds}, got {max(chosen)} "
+            f"rounds of the attack must lie below the number of rounds, {rounds}, got {last} "
             "(rounds are counted from 0)"
         )
-    for round in chosen:
-        adversary.trainer(algorithm.local.at_round(round, bounds), round, bounds)
+    check_attacked_rounds(adversary, algorithm, last + 1 if rounds is None else rounds)
 
 
 def _check_declared(adversary: Adversary) -> None:
@@ -120,26 +118,14 @@ def refuse_own_tensors(module: nn.Module) -> None:
             )
 
 
-def check_clipping(algorithm: Algorithm, size: int) -> Bounds:
-    """Checks that norm, policy and local trainer fit the model and each other, before a round is reserved.
-
-    Returns the bounds that users are told in the first round.
-    """
+def check_clipping(algorithm: Algorithm, size: int) -> None:
+    """Checks that norm, policy and local trainer fit the model and each other, before a round is reserved."""
     sizes = getattr(algorithm.norm, "sizes", None)
     if sizes is not None and sum(sizes) != size:
         raise InvalidValue(f"sizes of the layers must add up to {size} parameters, got {sum(sizes)}")
-    bounds: Bounds = ()
-    if not algorithm.policy.reads_norms:
-        bounds = algorithm.policy.bound(algorithm.policy.init(), 0, None)
-        groups = algorithm.norm.groups
-        if len(bounds) not in (1, groups):
-            raise InvalidValue(f"clip bounds must be 1 or {groups}, one for each layer, got {len(bounds)}")
-        bounds = bounds * groups if len(bounds) == 1 else bounds
-        std = algorithm.noise_std(total_bound(bounds))
-        if not math.isfinite(std):
-            raise InvalidValue(f"standard deviation of the noise must be finite, got {std}")
+    bounds = bounds_of(algorithm, 0)
+    check_bounds(algorithm, bounds)
     algorithm.local.at_round(0, bounds)
-    return bounds
 
 
 def check_output(module: nn.Module, federation: Federation) -> None:

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from fedward.core.algorithm import Algorithm, total_bound
+from fedward.core.check_rounds import check_bounds
 from fedward.core.federation import Federation
 from fedward.core.plain import plain, plain_number
 from fedward.core.randomness import local_seed, private_local_seed, private_stream, stream
@@ -45,7 +46,7 @@ def plan_round(
     cohort = algorithm.sampler.draw(federation.num_users, rng)
 
     # A policy that reads this round's norms has no bound yet for a trainer to use.
-    bounds = () if algorithm.policy.reads_norms else algorithm.bounds(state, None)
+    bounds = () if algorithm.policy.reads_norms else _bounds(algorithm, state, None)
     trainer = algorithm.local.at_round(t, bounds)
     # A seed that DP noise is drawn from differs by replica; None where local training draws none.
     own_noise = trainer.noise_source if isinstance(trainer, PrivateTrainer) else None
@@ -89,10 +90,10 @@ def finish_round(
     )
     if algorithm.policy.reads_norms:
         held = list(measured)
-        bounds = algorithm.bounds(state, [norms for _, norms in held])
+        bounds = _bounds(algorithm, state, [norms for _, norms in held])
         measured = iter(held)
     else:
-        bounds = algorithm.bounds(state, None)
+        bounds = _bounds(algorithm, state, None)
 
     aggregator = algorithm.aggregator
     total, taken = aggregator.init(state.parameters), 0
@@ -145,6 +146,13 @@ def finish_round(
         users=state.users.settle(t) if state.users is not None else None,
     )
     return state, RoundLog(round=t, bounds=bounds, telemetry=telemetry, kept=kept)
+
+
+def _bounds(algorithm: Algorithm, state: ServerState, norms: list[Bounds] | None) -> Bounds:
+    bounds = algorithm.bounds(state, norms)
+    # What a policy makes of the norms it has seen nobody could check before: never a model without its noise.
+    check_bounds(algorithm, bounds)
+    return bounds
 
 
 def _why_kept(algorithm: Algorithm, taken: int, outcomes: list[tuple[int, str]]) -> str:

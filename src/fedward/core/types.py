@@ -194,6 +194,15 @@ class LocalTrainer(Protocol):
 
 
 @runtime_checkable
+class Scheduled(Protocol):
+    """A local trainer or an adversary that knows in which rounds it could fail; others are tried in all."""
+
+    def decisive_rounds(self, rounds: int) -> Iterable[int]:
+        """Of so many rounds some that stand for all: if it can train in these, with any bound that is above
+        zero, it can train in every one. The first in which it cannot is among them."""
+
+
+@runtime_checkable
 class PrivateTrainer(Protocol):
     """A local trainer that protects its own user: it clips, and draws noise that nobody else may know."""
 

@@ -75,6 +75,7 @@ def prepare(file: PretrainingFile, data_dir: Path | None = None) -> Pretraining:
     federation = file.load_data(data_dir)
     model, weights = initial_model(file.model, federation, file.seed)
     check_output(model, federation)
+    _check_epochs(file)
     tables = {key: getattr(file, key).model_dump(mode="json") for key in ("model", "data", "training")}
     # Where files lie is not part of what is trained; what is in them is.
     tables["model"].pop("weights")
@@ -90,6 +91,18 @@ def prepare(file: PretrainingFile, data_dir: Path | None = None) -> Pretraining:
         versions={"fedward": __version__, "torch": str(torch.__version__), "numpy": np.__version__},
     )
     return Pretraining(file=file, federation=federation, model=model, about=about, weights=weights)
+
+
+def _check_epochs(file: PretrainingFile) -> None:
+    """A learning rate that has fallen to zero would end the training in the epoch in which it does."""
+    trainer = file.training.build()
+    for epoch in trainer.decisive_rounds(file.epochs):
+        try:
+            trainer.at_round(epoch, ())
+        except InvalidValue as error:
+            raise InvalidValue(
+                f"training: {error} in epoch {epoch} of {file.epochs} (epochs are counted from 0)"
+            ) from error
 
 
 def pretrain(

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from fedward.attacks import Staged
 from fedward.core.algorithm import Algorithm
-from fedward.core.check import check_setup
+from fedward.core.check import check_adversary, check_setup
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
 from fedward.core.train import check_budget
@@ -89,10 +89,10 @@ def prepare(
         except InvalidValue as error:
             raise InvalidValue(f"attack: {error}") from error
         federation, algorithm = staged.federation, staged.algorithm
-    check_setup(algorithm, model, federation)
+    check_setup(algorithm, model, federation, rounds=experiment.rounds)
     if staged is not None:
         try:
-            check_setup(algorithm, model, federation, staged.adversary)
+            check_adversary(staged.adversary, algorithm, federation.num_users, experiment.rounds)
         except InvalidValue as error:
             raise InvalidValue(f"attack: {error}") from error
     setup = Setup(

@@ -29,6 +29,7 @@ from fedward.core.validate import (
 )
 from fedward.local.per_example import ClipsItself, check_separable, clipped_sum, examine
 from fedward.local.per_example.record import Layer
+from fedward.local.schedule import decayed, decisive_rounds
 from fedward.privacy.events import Adjacency, multiplier
 from fedward.privacy.guarantee import Unit
 
@@ -93,6 +94,8 @@ class DPSGD:
         multiplier(self.noise_multiplier)
         if self.clip_bound is not None:
             positive("clip bound", self.clip_bound)
+            # Two numbers above zero may have a product that is not: then no noise would be added.
+            positive("standard deviation of the noise", self.noise_multiplier * self.clip_bound)
         half_open_unit("momentum", self.momentum)
         non_negative("weight decay", self.weight_decay)
         rate("learning rate decay", self.learning_rate_decay)
@@ -119,8 +122,11 @@ class DPSGD:
 
     def at_round(self, round: int, bounds: Bounds) -> DPSGD:
         bound = round_bound("DP-SGD", self.clip_bound, bounds)
-        decayed = self.learning_rate * self.learning_rate_decay**round
-        return replace(self, learning_rate=decayed, learning_rate_decay=1.0, clip_bound=bound)
+        learning_rate = decayed(self.learning_rate, self.learning_rate_decay, round)
+        return replace(self, learning_rate=learning_rate, learning_rate_decay=1.0, clip_bound=bound)
+
+    def decisive_rounds(self, rounds: int) -> tuple[int, ...]:
+        return decisive_rounds(self.learning_rate, self.learning_rate_decay, rounds)
 
     def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> None:
         if self.clip_bound is None:

@@ -11,6 +11,7 @@ from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.core.types import Bounds
 from fedward.core.validate import positive, rate, whole
+from fedward.local.schedule import decayed, decisive_rounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +41,13 @@ class FullGradient:
         whole("chunk size", self.chunk_size)
 
     def at_round(self, round: int, bounds: Bounds) -> FullGradient:
-        decayed = self.learning_rate * self.learning_rate_decay**round
-        return replace(self, learning_rate=decayed, learning_rate_decay=1.0)
+        if self.learning_rate_decay == 1:
+            return self
+        learning_rate = decayed(self.learning_rate, self.learning_rate_decay, round)
+        return replace(self, learning_rate=learning_rate, learning_rate_decay=1.0)
+
+    def decisive_rounds(self, rounds: int) -> tuple[int, ...]:
+        return decisive_rounds(self.learning_rate, self.learning_rate_decay, rounds)
 
     def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> None:
         model.module.train()

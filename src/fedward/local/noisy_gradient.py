@@ -17,6 +17,7 @@ from fedward.core.randomness import SOURCES, Source
 from fedward.core.types import Bounds
 from fedward.core.validate import InvalidValue, one_of, positive, rate, whole
 from fedward.local.dp_sgd import gaussian, round_bound
+from fedward.local.schedule import decayed, decisive_rounds
 from fedward.privacy.events import Adjacency, multiplier
 from fedward.privacy.guarantee import Unit
 
@@ -58,6 +59,7 @@ class NoisyGradient:
         multiplier(self.noise_multiplier)
         if self.clip_bound is not None:
             positive("clip bound", self.clip_bound)
+            positive("standard deviation of the noise", self.noise_multiplier * self.clip_bound)
         positive("learning rate", self.learning_rate)
         rate("learning rate decay", self.learning_rate_decay)
         whole("chunk size", self.chunk_size)
@@ -80,8 +82,11 @@ class NoisyGradient:
 
     def at_round(self, round: int, bounds: Bounds) -> NoisyGradient:
         bound = round_bound("a noisy gradient", self.clip_bound, bounds)
-        decayed = self.learning_rate * self.learning_rate_decay**round
-        return replace(self, learning_rate=decayed, learning_rate_decay=1.0, clip_bound=bound)
+        learning_rate = decayed(self.learning_rate, self.learning_rate_decay, round)
+        return replace(self, learning_rate=learning_rate, learning_rate_decay=1.0, clip_bound=bound)
+
+    def decisive_rounds(self, rounds: int) -> tuple[int, ...]:
+        return decisive_rounds(self.learning_rate, self.learning_rate_decay, rounds)
 
     def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> float:
         if self.clip_bound is None:

@@ -43,6 +43,9 @@ class ProjectedSGD:
             )
         return Projected(sgd=self.sgd.at_round(round, bounds), bound=bounds[0])
 
+    def decisive_rounds(self, rounds: int) -> tuple[int, ...]:
+        return self.sgd.decisive_rounds(rounds)
+
     def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> None:
         raise InvalidValue("projected SGD needs the bound of a round: use at_round first")
 

@@ -14,6 +14,7 @@ from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.core.types import Bounds
 from fedward.core.validate import InvalidValue, half_open_unit, non_negative, positive, rate, whole
+from fedward.local.schedule import decayed, decisive_rounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +64,13 @@ class SGD:
         rate("learning rate decay", self.learning_rate_decay)
 
     def at_round(self, round: int, bounds: Bounds) -> SGD:
-        decayed = self.learning_rate * self.learning_rate_decay**round
-        return replace(self, learning_rate=decayed, learning_rate_decay=1.0)
+        if self.learning_rate_decay == 1:
+            return self
+        learning_rate = decayed(self.learning_rate, self.learning_rate_decay, round)
+        return replace(self, learning_rate=learning_rate, learning_rate_decay=1.0)
+
+    def decisive_rounds(self, rounds: int) -> tuple[int, ...]:
+        return decisive_rounds(self.learning_rate, self.learning_rate_decay, rounds)
 
     def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> None:
         for _ in self.walk(model, examples, rng):

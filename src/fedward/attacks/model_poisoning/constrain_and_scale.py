@@ -59,6 +59,9 @@ class ConstrainAndScale:
     def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
         return ProjectedSGD(sgd=self.local).at_round(round, (self._norm(bounds) / self.factor,))
 
+    def decisive_rounds(self, rounds: int) -> tuple[int, ...]:
+        return self.local.decisive_rounds(rounds)
+
     def tamper(self, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
         return scaled(update, self.factor, self._norm(sight.bounds))
 

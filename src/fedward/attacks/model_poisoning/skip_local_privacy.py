@@ -63,5 +63,8 @@ class SkipLocalPrivacy:
             f"only users that protect themselves can skip their clipping and noise, got {trainer}"
         )
 
+    def decisive_rounds(self, rounds: int) -> tuple[int, ...]:
+        return ()  # it can train wherever the others can
+
     def tamper(self, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
         return scaled(update, self.factor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from fedward.attacks.model_poisoning.scale import scaled
+from fedward.core.check_rounds import decisive
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, PrivateTrainer, Sight
 from fedward.core.validate import InvalidType, positive
 
@@ -63,6 +65,9 @@ class TrainAndScale:
 
     def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
         return self.local.at_round(round, bounds)
+
+    def decisive_rounds(self, rounds: int) -> Iterable[int]:
+        return decisive(self.local, rounds)
 
     def tamper(self, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
         return scaled(update, self.factor, self.norm)
