@@ -36,7 +36,6 @@ from fedward.experiment.result_file import REMEDY, checked_metrics, checked_resu
 from fedward.experiment.same_run import check_same_run
 from fedward.experiment.spent import Spent, missing, result_from_ledgers
 from fedward.privacy import Guarantee, Ledger, ledger_file, user_ledgers_file
-from fedward.privacy.spending import mechanisms
 from fedward.privacy.user_ledgers import UserLedgers
 
 # Whose these are only run.json says, for single runs, many replicas and inference attacks. Where it is not
@@ -261,8 +260,7 @@ class RunDirectory:
 
 def _is_of_users(manifest: Mapping[str, Any], ledger: Ledger) -> bool:
     """Whether users have ledgers of their own: the server's alone would say that nothing was spent."""
-    nothing = bool(ledger.spending) and not ledger.reason and not mechanisms(ledger.spending)
-    return manifest.get("accounting") == "users" or nothing
+    return manifest.get("accounting") == "users" or ledger.terms.noise_of == "looks"
 
 
 @contextmanager
