@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from fedward.cli import main
+from fedward.privacy.rounding import percent_down
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "experiments" / "certified_writers"
@@ -39,6 +40,11 @@ def curve(mode: str) -> list[float]:
     return [float(share) for share in found["certified_accuracy"]]
 
 
+def told(share: float) -> str:
+    """A certified share as the pages have it: rounded down."""
+    return percent_down(share, 1).replace("%", " %")
+
+
 @pytest.mark.parametrize(
     ("row", "mode"),
     [
@@ -56,7 +62,7 @@ def test_the_page_states_what_was_certified(row: str, mode: str) -> None:
     cells = [cell.strip() for cell in line.split("|")[2:-1]]
     found = curve(mode)
     for k, cell in zip(ks, cells, strict=True):
-        assert cell == (f"{100 * found[k]:.1f} %" if k < len(found) else "-"), (mode, k)
+        assert cell == (told(found[k]) if k < len(found) else "-"), (mode, k)
 
 
 def test_the_readme_states_what_was_certified() -> None:
@@ -64,6 +70,6 @@ def test_the_readme_states_what_was_certified() -> None:
     for row, mode in (("| k attackers **join**", "inject"), ("| k of the writers", "compromise")):
         line = next(line for line in lines if line.startswith(row))
         found = curve(mode)
-        wanted = [f"{100 * found[k]:.1f} %" if k < len(found) else "-" for k in (0, 1, 5, 10, 13)]
+        wanted = [told(found[k]) if k < len(found) else "-" for k in (0, 1, 5, 10, 13)]
         assert [cell.strip() for cell in line.split("|")[2:-1]] == wanted
     assert curve("inject") == curve("present")
