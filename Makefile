@@ -34,11 +34,11 @@ sanitize: install
 	rm -rf $(SANITIZED)
 	CC=gcc CXX=g++ FEDWARD_CXXFLAGS="$(SANITIZERS) $(CHECKS)" \
 	$(BIN)/python setup.py --quiet build --build-base $(SANITIZED) --build-lib $(SANITIZED)/lib
-	ls $(SANITIZED)/lib/fedward/backends/native/_engine*.so
+	ls $(SANITIZED)/lib/fedward/backends/engines/native/_engine*.so
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
-	FEDWARD_CXXFLAGS="$(CHECKS)" PYTHONPATH=$(SANITIZED)/lib $(BIN)/python -m pytest tests/backends/native \
-	  --ignore tests/backends/native/test_native_build.py
+	FEDWARD_CXXFLAGS="$(CHECKS)" PYTHONPATH=$(SANITIZED)/lib $(BIN)/python -m pytest tests/backends/engines/native \
+	  --ignore tests/backends/engines/native/test_native_build.py
 
 lint: install
 	$(BIN)/ruff check .
@@ -48,12 +48,12 @@ lint: install
 
 install: .venv/installed
 
-.venv/installed: pyproject.toml setup.py $(wildcard src/fedward/backends/native/cpp/*)
+.venv/installed: pyproject.toml setup.py $(wildcard src/fedward/backends/engines/native/cpp/*)
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
-	@ls src/fedward/backends/native/_engine*.so > /dev/null 2>&1 || \
+	@ls src/fedward/backends/engines/native/_engine*.so > /dev/null 2>&1 || \
 	  echo "The native engine was not compiled: fedward works, but slower. pip install -v . says why."
 	touch $@
 
 clean:
-	rm -rf .venv build src/fedward/backends/native/_engine*.so
+	rm -rf .venv build src/fedward/backends/engines/native/_engine*.so

@@ -18,7 +18,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
 
-CPP = Path("src/fedward/backends/native/cpp")
+CPP = Path("src/fedward/backends/engines/native/cpp")
 MORE_FLAGS = os.environ.get("FEDWARD_CXXFLAGS", "").split()
 # No flag names a processor: kernels_avx2.cpp and kernels_avx512.cpp do that for their own functions, and the
 # choice between them is made where the engine runs. Python's own flags come first: -g doubles the size, and
@@ -88,7 +88,7 @@ def _pybind11_headers() -> str:
 setup(
     ext_modules=[
         Extension(
-            "fedward.backends.native._engine",
+            "fedward.backends.engines.native._engine",
             sorted(str(path) for path in CPP.glob("*.cpp")),
             depends=[
                 "setup.py",

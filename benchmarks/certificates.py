@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 
-from fedward.certify.prediction import certified_k
+from fedward.certificates.prediction import certified_k
 from fedward.privacy.group import GroupCurve, group_curve
 
 

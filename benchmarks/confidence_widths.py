@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from fedward.certify.confidence import METHODS, Confidence
-from fedward.certify.replicas import Replicas
+from fedward.certificates.confidence import METHODS, Confidence
+from fedward.certificates.replicas import Replicas
 
 LAWS: dict[str, tuple[float, ...]] = {
     "votes, mean 0.5": (0.5,),

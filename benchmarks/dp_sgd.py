@@ -26,8 +26,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from fedward.backends import native
-from fedward.backends.engine import Engine
+from fedward.backends.engines import native
+from fedward.backends.engines.choice import Engine
 from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule, ParameterSpec
 from fedward.core.types import Job

@@ -114,7 +114,7 @@ def kill_and_compare(
     """Where so many kills fell, and what is different from a run left alone, which should be nothing."""
     if arguments[0] in ("replicas", "certify"):
         # `Progress` needs it, and it takes longer than a round.
-        importlib.import_module("fedward.experiment.sealed")
+        importlib.import_module("fedward.base.sealed")
     whole = folder / "left-alone"
     pace = left_alone(starter, arguments, whole)
     print(f"left alone: {pace}", flush=True)

@@ -35,13 +35,14 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 import fedward
-from fedward.backends import Threads, Workers, native
-from fedward.backends.allocator import keep_freed_memory
-from fedward.backends.engine import Engine
-from fedward.backends.gram import is_linear
+from fedward.backends import Threads, Workers
+from fedward.backends.engines import native
+from fedward.backends.engines.allocator import keep_freed_memory
+from fedward.backends.engines.choice import Engine
+from fedward.backends.engines.gram import is_linear
+from fedward.base.randomness import from_local_seed, local_seed
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
-from fedward.core.randomness import from_local_seed, local_seed
 from fedward.core.types import Job
 from fedward.local import SGD
 from fedward.models import build

@@ -38,7 +38,7 @@ class Progress:
         with contextlib.suppress(FileNotFoundError):
             changed = file.stat().st_mtime_ns
             if self._block[0] != changed:
-                from fedward.experiment.sealed import unseal
+                from fedward.base.sealed import unseal
 
                 found = unseal("fedward block 2", file.read_bytes(), str(file), "")
                 rounds = max(state["round"] for state in found["states"])

@@ -22,8 +22,8 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 import fedward
-from fedward.core.lockstep import Lockstep, Training
 from fedward.datasets import synthetic
+from fedward.lockstep.lockstep import Lockstep, Training
 
 COHORT = 1000
 CLIP, NOISE = 1.0, 1.0

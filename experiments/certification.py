@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from fedward.experiment.arrays_file import read_array
-from fedward.experiment.replica_store import finished_blocks
+from fedward.base.arrays_file import read_array
+from fedward.rundir.replica_store import finished_blocks
 from support import parser
 
 Record = dict[str, Any]

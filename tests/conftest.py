@@ -91,7 +91,7 @@ def small_mnist(tmp_path: Path, write_idx: Callable[..., Path]) -> Path:
 @pytest.fixture(scope="session")
 def members(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of ``fedward infer membership``; not to be changed."""
-    from experiment.inferred import membership
+    from studies.inferred import membership
 
     return membership(tmp_path_factory.mktemp("members"))
 
@@ -99,6 +99,6 @@ def members(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of ``fedward infer property``; not to be changed."""
-    from experiment.inferred import property_of
+    from studies.inferred import property_of
 
     return property_of(tmp_path_factory.mktemp("watched"))

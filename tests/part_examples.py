@@ -53,7 +53,7 @@ from fedward.clipping import (
 from fedward.core.algorithm import Algorithm
 from fedward.core.types import Aggregator
 from fedward.local import DPSGD, LOCAL_TRAINERS, FullGradient, NoisyGradient, ProjectedSGD
-from fedward.noise import NOISES, GaussianNoise, NoNoise
+from fedward.mechanisms import NOISES, GaussianNoise, NoNoise
 from fedward.sampling import SAMPLERS, EveryoneSampler, FixedSizeSampler, PoissonSampler
 from fedward.server import SERVERS, ServerAdam, ServerMomentum, ServerStep
 from support import tiny_sgd

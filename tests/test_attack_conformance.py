@@ -15,14 +15,14 @@ from fedward.aggregation import AGGREGATORS, Mean
 from fedward.attacks import Attack, NamedUsers, RandomUsers, Staged
 from fedward.attacks.model_poisoning import SkipLocalPrivacy
 from fedward.attacks.poisoning import SinglePixel, WordBackdoor, poisoned
+from fedward.base.validate import InvalidValue
 from fedward.clipping import NoClipping
 from fedward.core.algorithm import Algorithm
 from fedward.core.parameters import FlatModule
 from fedward.core.round import finish_round, plan_round
 from fedward.core.types import RoundLog, ServerState
-from fedward.core.validate import InvalidValue
 from fedward.local import SGD
-from fedward.noise import NoNoise
+from fedward.mechanisms import NoNoise
 from fedward.sampling import FixedSizeSampler, PoissonSampler
 from part_examples import PRESET_EXAMPLES, parts
 from support import tiny_algorithm, tiny_picture_model, tiny_pictures, tiny_sgd

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fedward.experiment.config import parse, read
-from fedward.experiment.runner import prepare, run
-from fedward.experiment.store import open_run
+from fedward.config.experiment import parse, read
+from fedward.rundir.store import open_run
+from fedward.studies.training.runner import prepare, run
 
 ROOT = Path(__file__).parents[1]
 

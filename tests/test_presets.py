@@ -14,9 +14,9 @@ from dp_accounting import (
 )
 
 from fedward.aggregation import WeightedMean
+from fedward.base.validate import InvalidValue
 from fedward.clipping import NoClipping
 from fedward.core.algorithm import Algorithm
-from fedward.core.validate import InvalidValue
 from fedward.presets import (
     adaptive_clipping,
     clip_norm_decay,

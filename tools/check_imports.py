@@ -1,9 +1,10 @@
-"""Checks that imports go one way, as DESIGN has it.
+"""The rooms of fedward, and a check that every import goes to a room below.
 
-    core <- parts <- presets, certify, backends <- experiment, report <- cli
+    python tools/check_imports.py          # exits with 1 and names every import that goes up
+    python tools/check_imports.py --graph  # the rooms and what each of them knows, for docs/architecture.md
 
-A module may import modules of its own layer and of layers below. Run it from anywhere; it exits with 1
-and names every import that goes up.
+No two rooms import each other, since an import may only go down this list. Imports inside functions and under
+``TYPE_CHECKING`` count like any others: a cycle that is hidden is one all the same.
 """
 
 from __future__ import annotations
@@ -15,45 +16,24 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
 
-# The longest prefix that fits a module gives its layer. The ledger and its events are values that the
-# core's state holds, so privacy lies below the core and above what both check and draw with.
-LAYERS = {
-    "fedward.version": 0,
-    "fedward.core.validate": 0,
-    "fedward.core.randomness": 0,
-    "fedward.core.strict_json": 0,
-    "fedward.privacy": 1,
-    "fedward.core": 2,
-    "fedward.sampling": 3,
-    "fedward.local": 3,
-    "fedward.clipping": 3,
-    "fedward.aggregation": 3,
-    "fedward.noise": 3,
-    "fedward.server": 3,
-    "fedward.attacks": 3,
-    "fedward.models": 3,
-    "fedward.datasets": 3,
-    "fedward.presets": 4,
-    "fedward.certify": 4,
-    "fedward.backends": 4,
-    "fedward.api": 5,
-    "fedward.experiment": 5,
-    "fedward.report": 5,
-    "fedward": 6,
-    "fedward.commands": 6,
-    "fedward.cli": 7,
-    "fedward.__main__": 8,
-    "fedward_command": 8,
-}
+# From the ground floor up.
+ROOMS = (
+    *("version", "base", "privacy", "core"),
+    *("clipping", "sampling", "local", "aggregation", "mechanisms", "server"),
+    *("datasets", "models", "attacks", "presets"),
+    *("lockstep", "certificates", "backends"),
+    *("config", "rundir", "studies", "forecast", "report", "api"),
+    *("fedward", "commands", "cli", "__main__", "fedward_command"),
+)
 
 
-def layer(module: str) -> int:
-    prefix = module
-    while prefix and prefix not in LAYERS:
-        prefix = prefix.rpartition(".")[0]
-    if not prefix or (prefix == "fedward" and module != "fedward"):
-        sys.exit(f"{module} has no layer; give it one in {Path(__file__).name}")
-    return LAYERS[prefix]
+def room(module: str) -> str:
+    """The room of a module; the package itself, which hands out its public names, is one too."""
+    parts = module.split(".")
+    name = parts[0] if parts[0] != "fedward" or len(parts) == 1 else parts[1]
+    if name not in ROOMS:
+        sys.exit(f"{module} is in no room; give it one in {Path(__file__).name}")
+    return name
 
 
 def imported(tree: ast.AST, modules: set[str]) -> Iterator[tuple[int, str]]:
@@ -69,12 +49,28 @@ def imported(tree: ast.AST, modules: set[str]) -> Iterator[tuple[int, str]]:
                 yield node.lineno, full if full in modules else str(node.module)
 
 
-def violations(source: Path) -> Iterator[str]:
+def imports(source: Path) -> Iterator[tuple[str, str, str]]:
+    """Every import from one room into another: the place, the module and what it imports."""
     files = {name(path, source): path for path in sorted(source.rglob("*.py"))}
     for module, path in files.items():
         for line, target in imported(ast.parse(path.read_text(encoding="utf8")), set(files)):
-            if layer(target) > layer(module):
-                yield f"{path.relative_to(source)}:{line}: {module} must not import {target}"
+            if room(target) != room(module):
+                yield f"{path.relative_to(source)}:{line}", module, target
+
+
+def violations(source: Path) -> Iterator[str]:
+    """The imports that go up."""
+    for place, module, target in imports(source):
+        if ROOMS.index(room(target)) > ROOMS.index(room(module)):
+            yield f"{place}: {module} must not import {target}, which is in a room above"
+
+
+def graph(source: Path) -> dict[str, list[str]]:
+    """Each room, and the rooms that it knows."""
+    known: dict[str, set[str]] = {each: set() for each in ROOMS}
+    for _, module, target in imports(source):
+        known[room(module)].add(room(target))
+    return {each: sorted(rooms, key=ROOMS.index) for each, rooms in known.items()}
 
 
 def name(path: Path, source: Path) -> str:
@@ -83,6 +79,10 @@ def name(path: Path, source: Path) -> str:
 
 
 if __name__ == "__main__":
+    if "--graph" in sys.argv[1:]:
+        for each, rooms in graph(SOURCE).items():
+            print(f"{each}: {', '.join(rooms)}")
+        sys.exit(0)
     found = list(violations(SOURCE))
     print("\n".join(found) if found else "imports go one way")
     sys.exit(1 if found else 0)

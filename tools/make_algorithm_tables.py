@@ -20,11 +20,11 @@ from typing import Any
 
 from rich.console import Console
 
-from fedward.experiment import config
-from fedward.experiment.forecast import forecast
-from fedward.experiment.listing import KINDS
-from fedward.experiment.setup import Setup, prepare
-from fedward.report.forecast import print_forecast
+from fedward.config import experiment as config
+from fedward.config.listing import KINDS
+from fedward.forecast.forecast import forecast
+from fedward.report.terminal.forecast_table import print_forecast
+from fedward.studies.training.setup import Setup, prepare
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "algorithms"

@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fedward.experiment import pretraining_file
-from fedward.experiment.config import from_content
-from fedward.experiment.overrides import overridden
-from fedward.experiment.sweep import read_sweep
+from fedward.config import pretraining_file
+from fedward.config.experiment import from_content
+from fedward.config.overrides import overridden
+from fedward.config.sweep_section import read_sweep
 from markdown_pages import Block, blocks
 
 ROOT = Path(__file__).parents[1]

@@ -10,15 +10,16 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from fedward.certify.paper import equation_6, theorem_2
-from fedward.core.validate import InvalidValue
-from fedward.experiment import config
-from fedward.experiment.certification import Claims, averages, certified
-from fedward.experiment.replica_results import load_replicas
-from fedward.experiment.setup import prepare
-from fedward.experiment.store import RunDirectory
+from fedward.base.validate import InvalidValue
+from fedward.certificates.certified import averages, certified
+from fedward.certificates.paper import equation_6, theorem_2
+from fedward.config import experiment as config
 from fedward.privacy.accountants import epsilon_of
-from fedward.report.certified_accuracy import record
+from fedward.report.terminal.certified_table import record
+from fedward.rundir.store import RunDirectory
+from fedward.studies.certification.claims import Claims
+from fedward.studies.replicas.replica_results import load_replicas
+from fedward.studies.training.setup import prepare
 
 CLIPS = {
     "flat": "flat",

@@ -23,8 +23,8 @@ from rich.table import Table
 
 import fedward
 from fedward.core.algorithm import Algorithm
-from fedward.core.lockstep import Lockstep, Training
-from fedward.experiment.initial_weights import load_weights
+from fedward.lockstep.lockstep import Lockstep, Training
+from fedward.models.initial_weights import load_weights
 
 sys.path.append(str(Path(__file__).parents[1]))  # for support.py, beside the folders of the experiments
 from cifar_start import pretrained

@@ -9,8 +9,8 @@ from typing import Any
 from certification import Record, accuracies
 
 import fedward
+from fedward.config import experiment as config
 from fedward.core.parameters import ParameterSpec
-from fedward.experiment import config
 from support import half_width
 
 HERE = Path(__file__).parent

@@ -21,7 +21,7 @@ from fedward.attacks.poisoning.red_car import RedCar
 from fedward.backends import measure
 from fedward.core.algorithm import Algorithm
 from fedward.core.parameters import ParameterSpec
-from fedward.experiment.initial_weights import load_weights
+from fedward.models.initial_weights import load_weights
 
 sys.path.append(str(Path(__file__).parents[1]))  # for support.py, beside the folders of the experiments
 from support import Record, parser

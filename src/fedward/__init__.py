@@ -16,11 +16,11 @@ from fedward.backends import InProcess, Threads, Workers, measure
 from fedward.core.algorithm import Algorithm
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
-from fedward.experiment.inference_record import InferenceRecord
-from fedward.experiment.run_record import ReplicasRecord, RunRecord
-from fedward.experiment.sweep_record import SweepRecord
 from fedward.local import DPSGD, SGD, FullGradient
 from fedward.privacy import Budget, Guarantee, Ledger
+from fedward.rundir.inference_record import InferenceRecord
+from fedward.rundir.run_record import ReplicasRecord, RunRecord
+from fedward.rundir.sweep_record import SweepRecord
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
 from fedward.server import ServerAdam, ServerMomentum, ServerStep
 from fedward.version import __version__

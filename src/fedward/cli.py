@@ -8,6 +8,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from fedward.base.interrupts import Stopped, stop_on_signals
+from fedward.base.validate import InvalidValue
 from fedward.commands import certificate, infer, runs
 from fedward.commands.certificate_check import check
 from fedward.commands.certify import certify_command
@@ -25,9 +27,7 @@ from fedward.commands.show import show
 from fedward.commands.sweep import sweep_command
 from fedward.commands.users import users
 from fedward.core.failure import TrainingFailed
-from fedward.core.validate import InvalidValue
-from fedward.experiment.interrupts import Stopped, stop_on_signals
-from fedward.report.console import plain_console
+from fedward.report.terminal.console import plain_console
 from fedward.version import __version__
 
 app = typer.Typer(

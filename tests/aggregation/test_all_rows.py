@@ -18,7 +18,7 @@ from fedward.aggregation import (
     Rule,
     TrimmedMean,
 )
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 
 # Each rule, how it is named in logs and errors, and the fewest rows that it can do with.
 NEEDS: list[tuple[Rule, str, int]] = [

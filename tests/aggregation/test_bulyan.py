@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from aggregation.by_definition import KINDS, bulyan, combined, exact, some_rows, tensor
 from fedward.aggregation import Bulyan
 from fedward.aggregation.bulyan import _around_median
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from aggregation.by_definition import KINDS, combined, some_rows
 from fedward.aggregation import CoordinateMedian, GeometricMedian
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 FINE = GeometricMedian(tolerance=1e-11, most_steps=2000)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from aggregation.by_definition import KINDS, combined, exact, krum_order, krum_score, some_rows
 from fedward.aggregation import Krum
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from fedward.aggregation import Mean, WeightedMean
+from fedward.base.validate import InvalidValue
 from fedward.clipping.norms import FlatNorm
 from fedward.core.parameters import ParameterSpec
 from fedward.core.round import finish_round, plan_round
 from fedward.core.types import Row
-from fedward.core.validate import InvalidValue
 from fedward.privacy.events import Adjacency
 from fedward.sampling import EveryoneSampler
 from support import tiny_algorithm, tiny_federation, tiny_model

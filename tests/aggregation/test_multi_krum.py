@@ -5,7 +5,7 @@ import torch
 
 from aggregation.by_definition import KINDS, combined, exact, krum_order, mean, some_rows, tensor
 from fedward.aggregation import Krum, MultiKrum
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from aggregation.by_definition import KINDS, combined, exact, mean, some_rows, tensor
 from fedward.aggregation import CoordinateMedian, TrimmedMean
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 
 floats = st.floats(-(2.0**100), 2.0**100, width=32)
 

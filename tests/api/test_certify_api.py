@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 import fedward
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.cli import app
-from fedward.core.validate import InvalidType, InvalidValue
 from tiny_experiment import CONTENT, TEXT
 
 ATTACK: dict[str, Any] = {
@@ -72,7 +72,7 @@ def test_what_cannot_be_certified_is_refused_before_anything_is_written(
 
 
 def test_the_package_of_the_same_name_is_imported_as_before() -> None:
-    from fedward.certify import certified_k
+    from fedward.certificates import certified_k
 
     assert callable(certified_k)
     assert callable(fedward.certify)

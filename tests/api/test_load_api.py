@@ -7,8 +7,8 @@ import pytest
 
 import fedward
 from command_line import exit_code
-from fedward.core.validate import InvalidValue
-from fedward.experiment.sweep_record import SweepRecord
+from fedward.base.validate import InvalidValue
+from fedward.rundir.sweep_record import SweepRecord
 from tiny_experiment import TEXT
 
 SWEEP = TEXT + "[sweep]\nseeds = [1, 2]\n'algorithm.noise_multiplier' = [1.0, 2.0]\n"

@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 import fedward
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.cli import app
-from fedward.core.validate import InvalidType, InvalidValue
-from fedward.experiment.run_record import RunRecord
+from fedward.rundir.run_record import RunRecord
 from support import tiny_federation, tiny_model, tiny_sgd
 from tiny_experiment import CONTENT, TEXT
 

@@ -31,10 +31,10 @@ from fedward.attacks.poisoning import (
     SinglePixel,
     Square,
 )
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.algorithm import Algorithm
 from fedward.core.federation import Federation
 from fedward.core.types import ServerState
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.presets import fedavg, insdp_fedavg
 from fedward.sampling import EveryoneSampler, PoissonSampler
 from part_examples import TINY_DP_SGD

@@ -20,9 +20,9 @@ from fedward.attacks.poisoning import (
     SinglePixel,
     Square,
 )
+from fedward.base.randomness import stream
 from fedward.core.examples import Examples
 from fedward.core.parameters import ParameterSpec
-from fedward.core.randomness import stream
 from fedward.core.round import plan_round
 from fedward.core.types import Sight
 from fedward.sampling import EveryoneSampler

@@ -12,8 +12,8 @@ import fedward
 from fedward.attacks import Attack, PerCohort
 from fedward.attacks.cohort import StagedCohort
 from fedward.attacks.model_poisoning import Scale
-from fedward.certify.threat import ThreatModel, certifiable, certifiable_algorithm
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
+from fedward.certificates.threat import ThreatModel, certifiable, certifiable_algorithm
 from fedward.privacy import ledger_file
 from fedward.privacy.terms import ExactAttackers
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler

@@ -19,8 +19,8 @@ from fedward.attacks.poisoning import (
     SlantedDigit,
     Square,
 )
+from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples
-from fedward.core.validate import InvalidValue
 from support import tiny_pictures
 
 TEST = tiny_pictures().test

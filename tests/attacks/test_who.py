@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedward.attacks import WHO, NamedUsers, PerCohort, RandomUsers
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidType, InvalidValue
 from support import tiny_federation
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from backends.worker_jobs import FEDERATIONS, MODELS, PICTURES, jobs_of
+from backends.processes.worker_jobs import FEDERATIONS, MODELS, PICTURES, jobs_of
 from fedward.backends import InProcess
-from fedward.backends.workers import Workers
+from fedward.backends.processes.workers import Workers
 from fedward.core.types import Row
 
 

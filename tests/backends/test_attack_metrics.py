@@ -13,9 +13,9 @@ from fedward.attacks.model_poisoning import SignFlip
 from fedward.attacks.poisoning import BoldDigit, LabelFlip, SemanticBackdoor, SinglePixel
 from fedward.backends import InProcess, measure
 from fedward.backends.attack_metrics import parameter_cost
+from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples
 from fedward.core.parameters import ParameterSpec
-from fedward.core.validate import InvalidValue
 from support import tiny_algorithm, tiny_picture_model, tiny_pictures
 
 PICTURES, MODEL = tiny_pictures(), tiny_picture_model()

@@ -5,10 +5,10 @@ import torch
 from torch import nn
 
 from fedward.backends import InProcess, evaluate
+from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule, ParameterSpec
 from fedward.core.types import Job
-from fedward.core.validate import InvalidValue
 from support import tiny_federation, tiny_model, tiny_sgd
 
 FEDERATION = tiny_federation()

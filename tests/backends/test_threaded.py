@@ -11,12 +11,12 @@ from torch import Tensor, nn
 
 from fedward import DPSGD, SGD
 from fedward.backends import InProcess, Threads, Workers
-from fedward.backends.native import available
+from fedward.backends.engines.native import available
+from fedward.base.validate import InvalidValue
 from fedward.core.failure import TrainingFailed
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
 from fedward.core.types import Bounds, Job, LocalTrainer, Row
-from fedward.core.validate import InvalidValue
 from fedward.local import FullGradient, NoisyGradient, ProjectedSGD
 from support import tiny_pictures, tiny_sgd
 

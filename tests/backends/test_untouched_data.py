@@ -14,7 +14,7 @@ from torch import Tensor, nn
 import fedward
 from fedward.attacks.goal import Goal
 from fedward.backends import InProcess, Threads, Workers, measure
-from fedward.backends.evaluation import evaluate
+from fedward.backends.engines.evaluation import evaluate
 from fedward.core.check import check_setup
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation

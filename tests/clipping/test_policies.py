@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.clipping import ClipNormDecay, FixedBound, HistogramMedian, PolynomialDecay, Quantile, RawMedian
 from fedward.clipping.quantile import noise_beside
 from fedward.core.types import Bounds
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.privacy.events import fold
 
 COHORT = 4.0

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from command_line import answer
-from fedward.report import replicas as replicas_report
-from fedward.report.console import plain_console
+from fedward.report.terminal import replica_table as replicas_report
+from fedward.report.terminal.console import plain_console
 from tiny_experiment import TEXT
 
 

@@ -10,13 +10,13 @@ import typer
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 from typer.testing import CliRunner
 
-from fedward.certify.certificate import certify
-from fedward.certify.certificate_file import dumps
-from fedward.certify.confidence import Confidence
-from fedward.certify.replicas import Replicas
-from fedward.certify.setting import Setting
+from fedward.base.validate import InvalidValue
+from fedward.certificates.certificate import certify
+from fedward.certificates.certificate_file import dumps
+from fedward.certificates.confidence import Confidence
+from fedward.certificates.replicas import Replicas
+from fedward.certificates.setting import Setting
 from fedward.commands.certificate_check import check
-from fedward.core.validate import InvalidValue
 from fedward.privacy import Ledger
 
 app = typer.Typer()

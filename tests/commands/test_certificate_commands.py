@@ -10,11 +10,11 @@ import typer
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 
 from command_line import output_of
-from fedward.certify.attack_cost import cost_bounds, theorem_3
-from fedward.certify.paper import equation_6, theorem_2
-from fedward.certify.prediction import certified_k
+from fedward.base.validate import InvalidValue
+from fedward.certificates.attack_cost import cost_bounds, theorem_3
+from fedward.certificates.paper import equation_6, theorem_2
+from fedward.certificates.prediction import certified_k
 from fedward.commands.certificate import attack_cost, attackers, k
-from fedward.core.validate import InvalidValue
 from fedward.privacy import epsilon_of
 from fedward.privacy.group import group_curve
 

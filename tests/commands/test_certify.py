@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from command_line import exit_code as fedward
-from fedward.certify.tally import Tally, read_scores
-from fedward.experiment import config
-from fedward.experiment.replica_store import ReplicaDirectory
-from fedward.experiment.setup import prepare
+from fedward.certificates.tally import Tally, read_scores
+from fedward.config import experiment as config
+from fedward.rundir.replica_store import ReplicaDirectory
+from fedward.studies.training.setup import prepare
 from tiny_experiment import THIRTY
 
 ATTACK = """

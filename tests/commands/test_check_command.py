@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from command_line import answer
-from fedward.experiment.starter import starter
+from fedward.config.starter.starter import starter
 from fedward.presets import PRESETS
 from tiny_experiment import TWENTY
 

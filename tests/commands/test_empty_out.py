@@ -8,8 +8,8 @@ import pytest
 
 import fedward
 from command_line import all_commands, answer
+from fedward.base.validate import InvalidValue
 from fedward.cli import app
-from fedward.core.validate import InvalidValue
 from tiny_experiment import CONTENT, TEXT
 
 NEEDED = {"replicas": ["-m", "2"], "infer property": ["--property", "label:3"]}

@@ -10,12 +10,12 @@ import pytest
 from dp_accounting import NonPrivateDpEvent
 
 from command_line import answer
-from experiment.killing import run_to_end
-from experiment.self_protected_runs import INSDP, LDP, QUANTILE, interrupted, setup_for
-from fedward.experiment.run_record import RunRecord, load
 from fedward.privacy import Ledger, ledger_file
-from fedward.report.console import plain_console
-from fedward.report.ledger import print_ledger
+from fedward.report.terminal.console import plain_console
+from fedward.report.terminal.ledger_lines import print_ledger
+from fedward.rundir.run_record import RunRecord, load
+from studies.killing import run_to_end
+from studies.self_protected_runs import INSDP, LDP, QUANTILE, interrupted, setup_for
 from tiny_experiment import CONTENT
 
 PRIVATE: dict[str, Any] = CONTENT["algorithm"]

@@ -8,11 +8,12 @@ import pytest
 
 from command_line import answer
 from fedward.attacks.attack import KNOWLEDGE
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
+from fedward.config import attack_section, model_section, sections
+from fedward.config import experiment as config
+from fedward.config.listing import KINDS, kind_called, meanings, names
+from fedward.config.sections import OneOf
 from fedward.datasets.partition import SPLITS
-from fedward.experiment import attack_section, config, model_section, sections
-from fedward.experiment.listing import KINDS, kind_called, meanings, names
-from fedward.experiment.sections import OneOf
 from fedward.privacy.group import THREATS
 
 

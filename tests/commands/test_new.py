@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from command_line import answer
-from fedward.experiment.config import read
+from fedward.config.experiment import read
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ import pytest
 import typer
 
 from command_line import output_of
-from fedward.certify.planning import NO_ACCURACY
-from fedward.certify.replicas import Replicas
-from fedward.certify.tally import Tally
+from fedward.base.validate import InvalidValue
+from fedward.certificates.planning import NO_ACCURACY
+from fedward.certificates.replicas import Replicas
+from fedward.certificates.tally import Tally
 from fedward.commands.plan import plan_command
-from fedward.core.validate import InvalidValue
 
 app = typer.Typer()
 app.command()(plan_command)

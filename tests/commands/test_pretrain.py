@@ -10,7 +10,7 @@ import pytest
 
 import fedward as package
 from command_line import answer as fedward
-from fedward.experiment import weights_file
+from fedward.models import weights_file
 from processes import until
 
 FILE = """

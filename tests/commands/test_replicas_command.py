@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from command_line import exit_code as fedward
-from fedward.experiment.replica_results import load_replicas
+from fedward.studies.replicas.replica_results import load_replicas
 from tiny_experiment import TWENTY
 
 EXPERIMENT = TWENTY.replace("users = 20", "users = 10") + "delta = 1e-3\n"

@@ -10,11 +10,11 @@ import pytest
 import typer
 
 from command_line import output_of
-from experiment.killing import run_to_end
+from fedward.base.validate import InvalidValue
 from fedward.commands.report import report_command
-from fedward.core.validate import InvalidValue
-from fedward.experiment import config
-from fedward.experiment.runner import prepare
+from fedward.config import experiment as config
+from fedward.studies.training.runner import prepare
+from studies.killing import run_to_end
 from tiny_experiment import PLAIN
 
 app = typer.Typer()

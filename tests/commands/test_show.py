@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from command_line import answer
-from fedward.backends.native import available
+from fedward.backends.engines.native import available
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

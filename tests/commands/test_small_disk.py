@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from fedward.cli import main
-from fedward.experiment.catalogue.index import NAME
+from fedward.rundir.catalogue.index import NAME
 from tiny_experiment import PLAIN
 
 DIFFERENCES = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "run_on_disk.py"))["differences"]

@@ -8,10 +8,10 @@ import pytest
 import fedward
 from fedward.attacks import Attacker
 from fedward.attacks.model_poisoning import ConstrainAndScale, TrainAndScale
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.clipping import RawMedian
 from fedward.core.check import check_setup
 from fedward.core.types import Bounds, LocalTrainer
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.local import ProjectedSGD
 from fedward.presets import bulyan, krum
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler

@@ -16,15 +16,15 @@ import fedward
 from core.rounds import FEDERATION, MODEL
 from fedward.attacks import Attacker
 from fedward.attacks.model_poisoning import ConstrainAndScale, Scale, SkipLocalPrivacy, TrainAndScale
+from fedward.base.validate import InvalidValue
 from fedward.clipping import FixedBound, PerLayerNorm, PolynomialDecay
 from fedward.core.algorithm import Algorithm
 from fedward.core.check import check_setup
-from fedward.core.lockstep import Lockstep, Training
 from fedward.core.parameters import ParameterSpec
 from fedward.core.types import Bounds, LocalTrainer, PolicyState
-from fedward.core.validate import InvalidValue
 from fedward.local import DPSGD, SGD, FullGradient, NoisyGradient, ProjectedSGD
-from fedward.noise import GaussianNoise
+from fedward.lockstep.lockstep import Lockstep, Training
+from fedward.mechanisms import GaussianNoise
 from fedward.presets import insdp_fedavg, ldp_fedsgd
 from fedward.sampling import PoissonSampler
 from support import Tamperer, tiny_algorithm, tiny_sgd

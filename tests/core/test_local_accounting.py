@@ -13,11 +13,11 @@ from dp_accounting import GaussianDpEvent
 
 import fedward
 from core.self_protected import FEDERATION, FEDSGD, MODEL, START, dp_sgd, end, insdp, ldp
+from fedward.base.validate import InvalidValue
 from fedward.core.algorithm import Algorithm
 from fedward.core.round import plan_round
 from fedward.core.train import train as train_with
 from fedward.core.types import Job, Row, ServerState
-from fedward.core.validate import InvalidValue
 from fedward.presets import insdp_fedsgd
 from fedward.privacy import Budget, Ledger
 from fedward.privacy.user_ledgers import UserLedgers

@@ -14,12 +14,12 @@ from torch import Tensor, nn
 
 import fedward
 from core.self_protected import FEDERATION, FEDSGD, MODEL, START, dp_sgd, end, insdp, ldp
+from fedward.base.validate import InvalidValue
 from fedward.clipping import Quantile
 from fedward.core.algorithm import Algorithm
 from fedward.core.parameters import FlatModule
 from fedward.core.round import finish_round, plan_round
 from fedward.core.types import Job, PrivateTrainer, RoundLog, Row, ServerState
-from fedward.core.validate import InvalidValue
 from fedward.local import NoisyGradient
 from fedward.presets import dopamine, insdp_fedsgd, user_dp_fedavg
 from fedward.sampling import EveryoneSampler, FixedSizeSampler

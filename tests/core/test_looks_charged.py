@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 import fedward
 from core.self_protected import FEDERATION, FEDSGD, MODEL, START, dp_sgd, end, insdp, ldp
+from fedward.base.validate import InvalidValue
 from fedward.clipping import FixedBound, HistogramMedian, Quantile
 from fedward.core.algorithm import Algorithm
 from fedward.core.check import check_setup
 from fedward.core.round import plan_round
 from fedward.core.train import reserve
 from fedward.core.types import Bounds, PolicyState
-from fedward.core.validate import InvalidValue
 from fedward.presets import dopamine, insdp_fedsgd, local_dp
 from fedward.privacy import Budget, Guarantee, epsilon_of
 from fedward.privacy.events import fold

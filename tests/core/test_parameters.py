@@ -5,8 +5,8 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.parameters import FlatModule, ParameterSpec
-from fedward.core.validate import InvalidType, InvalidValue
 from support import tiny_model
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from core.hostile_tensors import READABLE, UNFIT, Small
+from fedward.base.validate import InvalidType
 from fedward.core.plain import as_plain, plain, plain_number
-from fedward.core.validate import InvalidType
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns about kinds of tensors that it is leaving
 NUMBERS = st.floats(width=32, allow_nan=False, allow_infinity=False, allow_subnormal=False)

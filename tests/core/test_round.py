@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from core.rounds import FEDERATION, GARBAGE, SIZE, numbered, start, zeros
 from fedward.aggregation import AllRows, Krum
+from fedward.base.validate import InvalidValue
 from fedward.clipping import FixedBound
 from fedward.core.round import finish_round, plan_round
 from fedward.core.types import Bounds, PolicyState, Row
-from fedward.core.validate import InvalidValue
 from fedward.presets import fedavg, krum
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
 from fedward.server import ServerMomentum

@@ -15,13 +15,13 @@ import fedward
 from core.hostile_tensors import READABLE, UNFIT, Dispatches, Small, ZeroNorm
 from core.rounds import FEDERATION, MODEL, SIZE, numbered, start
 from fedward.aggregation import AllRows, CoordinateMedian, Mean
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.clipping import FixedBound, PerLayerNorm, RawMedian
 from fedward.core.algorithm import Algorithm
 from fedward.core.parameters import ParameterSpec
 from fedward.core.round import finish_round, plan_round
 from fedward.core.types import Bounds, PolicyState, Row, ServerState, Sight
-from fedward.core.validate import InvalidType, InvalidValue
-from fedward.noise import NoNoise
+from fedward.mechanisms import NoNoise
 from fedward.sampling import EveryoneSampler
 from fedward.server import ServerMomentum, ServerStep
 from part_examples import TINY_DP_SGD

@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 import fedward
+from fedward.base.validate import InvalidValue
 from fedward.core.train import train as train_with
 from fedward.core.types import Job, Row
-from fedward.core.validate import InvalidValue
 from fedward.presets import fedavg, fedsgd
 from fedward.privacy import Budget, Ledger
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler

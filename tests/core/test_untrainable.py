@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from fedward.backends import InProcess
+from fedward.base.validate import InvalidValue
 from fedward.core.failure import TrainingFailed
 from fedward.core.train import train
-from fedward.core.validate import InvalidValue
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
 from support import Tamperer, tiny_algorithm, tiny_federation, tiny_model, tiny_sgd
 

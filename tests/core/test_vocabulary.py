@@ -10,11 +10,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedward.base.validate import InvalidType, InvalidValue
+from fedward.core.digest import data_digest
 from fedward.core.examples import Ragged
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.core.vocabulary import FIRST, PADDING, UNKNOWN, Vocabulary, tokenize
-from fedward.experiment.digest import data_digest
 
 WORDS = ("the", "cat", "sat", "user")
 

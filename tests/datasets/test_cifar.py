@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.datasets import cifar10, cifar100
 from fedward.datasets.cifar import Cifar
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.datasets.directory import MissingFile
 from fedward.datasets.files import csv_rows, is_utf8, read_arrays, reading, text_lines
 

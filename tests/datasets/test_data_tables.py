@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
+from fedward.config.experiment import Experiment, from_content
 from fedward.datasets import DATASETS, PROPERTIES
-from fedward.experiment.config import Experiment, from_content
 
 PAGE = Path(__file__).parents[2] / "docs" / "data.md"
 

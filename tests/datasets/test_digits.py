@@ -5,8 +5,8 @@ import pytest
 import torch
 from sklearn.datasets import load_digits
 
+from fedward.base.validate import InvalidValue
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidValue
 from fedward.datasets import digits
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pooch
 import pytest
 
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.datasets.directory import data_directory
 
 

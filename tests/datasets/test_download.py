@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.datasets.directory import MissingFile
 from fedward.datasets.download import attempt, fetch, fetch_archive, unpack
 

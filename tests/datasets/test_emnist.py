@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.datasets import emnist
 
 Write = Callable[..., Path]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.datasets import fashion_mnist, mnist
 
 

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.vocabulary import tokenize
 from fedward.datasets import glove
 from fedward.datasets.directory import MissingFile

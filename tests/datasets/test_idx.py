@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.datasets import idx
 
 LABELS = bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 2, 1])

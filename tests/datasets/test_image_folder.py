@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.datasets import image_folder
 from fedward.datasets.directory import MissingFile
 

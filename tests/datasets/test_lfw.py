@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.datasets import PROPERTIES, lfw
 from fedward.datasets.directory import MissingFile
 from fedward.datasets.lfw_arrays import read_arrays_of_faces

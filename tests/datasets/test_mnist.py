@@ -11,7 +11,7 @@ import pooch
 import pytest
 import torch
 
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.datasets import idx, mnist
 from fedward.datasets.idx_images import read_writers
 

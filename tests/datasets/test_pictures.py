@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.datasets.pictures import check_colour, folders, pictures, read_picture
 
 Image = pytest.importorskip("PIL.Image", reason="pictures need pillow")

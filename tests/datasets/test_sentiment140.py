@@ -13,9 +13,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidValue
 from fedward.core.vocabulary import tokenize
 from fedward.datasets import sentiment140
 from fedward.datasets.directory import MissingFile

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fedward
+from fedward.base.randomness import stream
+from fedward.base.validate import InvalidType, InvalidValue
+from fedward.config.experiment import from_content
 from fedward.core.federation import Federation
-from fedward.core.randomness import stream
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.datasets import DATASETS, synthetic
-from fedward.experiment.config import from_content
-from fedward.experiment.runner import prepare
+from fedward.studies.training.runner import prepare
 
 
 def values(federation: Federation) -> torch.Tensor:

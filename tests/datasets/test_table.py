@@ -10,8 +10,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.datasets import table
 from fedward.datasets.columns import Wanted
 from fedward.datasets.directory import MissingFile

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.core.vocabulary import UNKNOWN, Vocabulary
 from fedward.datasets.words import check_vocabulary, choose_words, encode_all
 

@@ -17,10 +17,10 @@ from fedward.aggregation import AGGREGATORS
 from fedward.attacks import MODEL_POISONINGS, POISONINGS, WHO
 from fedward.attacks.poisoning import FEATURES, PATTERNS
 from fedward.backends import measure
-from fedward.experiment.config import from_content
-from fedward.experiment.runner import Setup, prepare
+from fedward.config.experiment import from_content
 from fedward.models import MODELS
 from fedward.presets import PRESETS
+from fedward.studies.training.runner import Setup, prepare
 from markdown_pages import blocks
 
 ROOT = Path(__file__).parents[2]

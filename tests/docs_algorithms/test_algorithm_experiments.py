@@ -9,11 +9,11 @@ import torch
 
 from docs_algorithms.algorithm_pages import TOOL, experiment, marked, page
 from fedward.backends import InProcess
+from fedward.config import experiment as config
 from fedward.core.parameters import ParameterSpec
 from fedward.core.train import train
-from fedward.experiment import config
-from fedward.experiment.setup import Setup, prepare
 from fedward.presets import PRESETS
+from fedward.studies.training.setup import Setup, prepare
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from docs_algorithms.algorithm_pages import TOOL, content
-from fedward.core.validate import InvalidValue
-from fedward.experiment import config
-from fedward.experiment.listing import KINDS
+from fedward.base.validate import InvalidValue
+from fedward.config import experiment as config
+from fedward.config.listing import KINDS
 from fedward.presets import PRESETS
 
 SGD = {"name": "sgd", "learning_rate": 0.1, "batch_size": 8, "epochs": 1}

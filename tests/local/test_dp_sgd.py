@@ -9,10 +9,10 @@ import torch
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent, SelfComposedDpEvent
 from torch import Tensor, nn
 
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.examples import Examples, Ragged
 from fedward.core.parameters import FlatModule
 from fedward.core.types import PrivateTrainer
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.local import dp_sgd
 from fedward.local.dp_sgd import DPSGD
 from fedward.local.per_example import clipped_sum

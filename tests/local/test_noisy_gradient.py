@@ -10,10 +10,10 @@ from dp_accounting import GaussianDpEvent
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.core.types import PrivateTrainer
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.local import FullGradient
 from fedward.local.noisy_gradient import NoisyGradient
 from fedward.privacy import Ledger

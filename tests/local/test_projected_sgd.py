@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from fedward.base.validate import InvalidValue
 from fedward.clipping import PolynomialDecay, RawMedian
 from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.core.round import plan_round
-from fedward.core.validate import InvalidValue
 from fedward.local import ProjectedSGD
 from fedward.presets import central_dp
 from fedward.sampling import EveryoneSampler, PoissonSampler

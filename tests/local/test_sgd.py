@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
 
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.parameters import FlatModule, ParameterSpec
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.local import SGD, FullGradient
 from support import tiny_federation, tiny_model, tiny_sgd
 

@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import nn
 
-from fedward.backends.engine import Choice, Engine
-from fedward.backends.native import available, why_not
+from fedward.backends.engines.choice import Choice, Engine
+from fedward.backends.engines.native import available, why_not
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule, ParameterSpec
 from fedward.core.types import Job
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.datasets import digits
 from fedward.local import SGD
 from fedward.local.per_example import check_separable, clipped_sum

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from fedward.backends.gram import is_linear
-from fedward.backends.native import available, why_not
+from fedward.backends.engines.gram import is_linear
+from fedward.backends.engines.native import available, why_not
+from fedward.config import experiment as config
+from fedward.config import pretraining_file
 from fedward.core.parameters import ParameterSpec
 from fedward.core.vocabulary import Vocabulary
-from fedward.experiment import config, pretraining_file
 from fedward.models import MODELS, TEXT_MODELS, build
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf8")

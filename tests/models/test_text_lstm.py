@@ -13,12 +13,12 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from fedward.backends import InProcess, Workers
-from fedward.backends.engine import Engine
+from fedward.backends.engines.choice import Engine
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
 from fedward.core.parameters import FlatModule, ParameterSpec
 from fedward.core.types import Job
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.core.vocabulary import Vocabulary
 from fedward.local import DPSGD, SGD
 from fedward.local.per_example import clipped_sum

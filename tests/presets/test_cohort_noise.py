@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from dp_accounting import GaussianDpEvent, NonPrivateDpEvent, PoissonSampledDpEvent
 
+from fedward.base.validate import InvalidValue
 from fedward.clipping import NoClipping, RawMedian
-from fedward.core.validate import InvalidValue
 from fedward.presets import dopamine, insdp_fedsgd
 from fedward.presets.local_privacy import papers_claim
 from fedward.sampling import PoissonSampler

@@ -8,11 +8,11 @@ import torch
 from dp_accounting import GaussianDpEvent, NoOpDpEvent, PoissonSampledDpEvent, SelfComposedDpEvent
 
 import fedward
+from fedward.base.validate import InvalidValue
 from fedward.clipping import PolynomialDecay
 from fedward.core.round import plan_round
-from fedward.core.validate import InvalidValue
 from fedward.local import NoisyGradient
-from fedward.noise import GaussianNoise
+from fedward.mechanisms import GaussianNoise
 from fedward.presets import insdp_fedavg, insdp_fedsgd, local_dp
 from fedward.privacy import epsilon_of
 from fedward.sampling import EveryoneSampler, PoissonSampler

@@ -16,10 +16,10 @@ from dp_accounting import (
 from torch import nn
 
 import fedward
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.clipping import ClipNormDecay, FixedBound, PolynomialDecay
 from fedward.core.algorithm import Algorithm
 from fedward.core.round import plan_round
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.presets import insdp_fedavg, local_dp, user_dp_fedavg
 from fedward.sampling import EveryoneSampler, FixedSizeSampler
 from presets.self_protecting import FEDERATION, HISTOGRAM, QUANTILE, dp_sgd, ldp

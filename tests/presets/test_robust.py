@@ -8,15 +8,15 @@ from torch import Tensor
 
 import fedward
 from fedward import presets
+from fedward.base.validate import InvalidValue
 from fedward.clipping import FixedBound, NoClipping
+from fedward.config.experiment import parse
 from fedward.core.algorithm import Algorithm
 from fedward.core.check import check_setup
 from fedward.core.parameters import ParameterSpec
 from fedward.core.types import ServerState
-from fedward.core.validate import InvalidValue
-from fedward.experiment.config import parse
+from fedward.mechanisms import GaussianNoise
 from fedward.models import build
-from fedward.noise import GaussianNoise
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
 from fedward.server import ServerStep
 from support import Tamperer, one_round, tiny_federation, tiny_model, tiny_sgd

@@ -21,7 +21,7 @@ from dp_accounting.rdp import RdpAccountant
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.privacy import ACCOUNTANTS, epsilon_of, fold
 from fedward.privacy.pld import NoiseTooSmall
 

@@ -13,7 +13,7 @@ from dp_accounting import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.privacy import epsilon_of
 from fedward.privacy.aggregate import aggregate_event
 

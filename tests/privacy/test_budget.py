@@ -14,7 +14,7 @@ from dp_accounting import (
     SampledWithoutReplacementDpEvent,
 )
 
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.privacy import ACCOUNTANTS, Adjacency, Budget, Ledger, Spending, epsilon_of
 from fedward.privacy.rounding import round_up_digits
 

@@ -16,7 +16,7 @@ from dp_accounting import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.privacy import ACCOUNTANTS, Adjacency, epsilon_of, noise_for, rounds_for
 from fedward.privacy.pld import require_a_grid
 from fedward.privacy.rounding import round_up_digits

@@ -22,7 +22,7 @@ from dp_accounting import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.privacy.events import checked, event_from_json, event_to_json, fold
 
 NOISE = st.floats(1e-3, 1e6)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import binom, norm
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.privacy import epsilon_of
 from fedward.privacy.group import DIRECTIONS, GroupCurve, group_curve
 from fedward.privacy.group_round import GroupRound

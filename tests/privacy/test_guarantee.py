@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.privacy import ACCOUNTANTS, Guarantee
 from fedward.privacy.guarantee import ACCOUNTANT_LABELS
 

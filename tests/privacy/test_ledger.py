@@ -17,7 +17,7 @@ from dp_accounting import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.privacy import Entry, Ledger, epsilon_of
 from fedward.privacy.terms import Terms
 

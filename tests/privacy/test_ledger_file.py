@@ -15,8 +15,8 @@ from dp_accounting import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedward.core.strict_json import digest
-from fedward.core.validate import InvalidValue
+from fedward.base.strict_json import digest
+from fedward.base.validate import InvalidValue
 from fedward.privacy import Guarantee, Ledger
 from fedward.privacy.ledger_file import dumps, loads, verify
 from fedward.privacy.terms import ExactAttackers, Terms

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from dp_accounting import DpEvent, GaussianDpEvent, PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
 
-from fedward.core.strict_json import digest
-from fedward.core.validate import InvalidValue
+from fedward.base.strict_json import digest
+from fedward.base.validate import InvalidValue
 from fedward.privacy import Guarantee, Ledger
 from fedward.privacy.ledger_file import dumps, loads
 from fedward.privacy.older_words import terms_of

@@ -9,7 +9,7 @@ from dp_accounting.pld import PLDAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.privacy import Budget, Ledger, epsilon_of, noise_for, rounds_for
 from fedward.privacy.pld import NoiseTooSmall
 from privacy.exact_divergence import Rounds, exact_delta

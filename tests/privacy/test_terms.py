@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.privacy.terms import ExactAttackers, Terms
 
 EXACT = st.builds(ExactAttackers, each=st.integers(0, 3), attackers=st.integers(3, 9))

@@ -11,7 +11,7 @@ from dp_accounting import DpEvent, GaussianDpEvent, NonPrivateDpEvent, PoissonSa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.privacy import epsilon_of
 from fedward.privacy.rounding import round_up
 from fedward.privacy.terms import Terms

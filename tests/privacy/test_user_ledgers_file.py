@@ -11,8 +11,8 @@ from dp_accounting import DpEvent, GaussianDpEvent, PoissonSampledDpEvent, SelfC
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedward.core.strict_json import digest
-from fedward.core.validate import InvalidValue
+from fedward.base.strict_json import digest
+from fedward.base.validate import InvalidValue
 from fedward.privacy.terms import ExactAttackers, Terms
 from fedward.privacy.user_ledgers import UserLedgers
 from fedward.privacy.user_ledgers_file import dumps, loads

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from torch import Tensor
 
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.privacy.events import Adjacency
 
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from fedward.aggregation.rows import best_first, shrunk, squared_distances
+from fedward.base.validate import open_unit, whole
 from fedward.clipping.norms import l2_norm
-from fedward.core.validate import open_unit, whole
 
 # Differences of values up to 2 to this power, and their norms, fit into a double.
 _SAFE_TO_SUBTRACT = 900

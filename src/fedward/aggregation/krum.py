@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from fedward.aggregation.rows import best_first, squared_distances
-from fedward.core.validate import whole
+from fedward.base.validate import whole
 
 
 @dataclass(frozen=True, kw_only=True)

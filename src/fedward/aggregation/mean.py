@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedward.core.validate import one_of, positive
+from fedward.base.validate import one_of, positive
 from fedward.privacy.events import ADJACENCIES, Adjacency
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from fedward.aggregation.krum import krum_scores
 from fedward.aggregation.rows import best_first, by_column, mean, squared_distances
-from fedward.core.validate import whole
+from fedward.base.validate import whole
 
 
 @dataclass(frozen=True, kw_only=True)

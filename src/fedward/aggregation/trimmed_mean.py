@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fedward.aggregation.rows import by_column, mean
-from fedward.core.validate import whole
+from fedward.base.validate import whole
 
 
 @dataclass(frozen=True, kw_only=True)

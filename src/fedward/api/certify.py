@@ -11,28 +11,33 @@ from typing import Any, cast
 
 from rich.console import Console
 
+from fedward.api.records import Replicas, show
 from fedward.api.source import Changes, File, Source, console_for, source_from
-from fedward.backends.engine import chosen
-from fedward.certify.replicas import Score
-from fedward.certify.threat import Attendance
-from fedward.core.validate import InvalidType
-from fedward.experiment.attack_costs import AttackCosts
-from fedward.experiment.backend import check_workers, engine_in_words
-from fedward.experiment.certification import Certified, Claims
-from fedward.experiment.certifying import (
+from fedward.backends.engines.choice import chosen
+from fedward.backends.open import check_workers, engine_in_words
+from fedward.base.durable_files import write_atomically
+from fedward.base.validate import InvalidType
+from fedward.certificates.certified import Certified
+from fedward.certificates.replicas import Score
+from fedward.certificates.threat import Attendance
+from fedward.config.vary import Axis
+from fedward.privacy.group import THREATS, Threat
+from fedward.report.pictures import certified_picture
+from fedward.report.terminal import attack_cost_table as attack_cost
+from fedward.report.terminal import certified_table as certified_accuracy
+from fedward.report.terminal import replica_table as report
+from fedward.report.terminal import run_table as terminal
+from fedward.rundir.run_record import load
+from fedward.rundir.store import open_run
+from fedward.studies.certification.attack_costs import AttackCosts
+from fedward.studies.certification.certifying import (
     begin,
     certified_costs,
     certified_predictions,
     prepare_certification,
     train_replicas,
 )
-from fedward.experiment.files import write_atomically
-from fedward.experiment.run_record import ReplicasRecord, load
-from fedward.experiment.store import open_run
-from fedward.experiment.vary import Axis
-from fedward.privacy.group import THREATS, Threat
-from fedward.report import attack_cost, certified_accuracy, certified_picture, terminal
-from fedward.report import replicas as report
+from fedward.studies.certification.claims import Claims
 
 Vary = Mapping[str, Sequence[Any]] | Sequence[str]
 
@@ -58,7 +63,7 @@ def certify(
     save_space: bool = False,
     block: int | None = None,
     quiet: bool = False,
-) -> ReplicasRecord:
+) -> Replicas:
     """Trains M replicas, or goes on with them, and certifies: what ``fedward certify`` does.
 
     Without an ``[attack]`` table every test prediction is certified; with one, and ``attackers``, the cost of
@@ -106,8 +111,8 @@ def certify(
         block=block,
         console=console_for(quiet),
     )
-    found = load(path)
-    assert isinstance(found, ReplicasRecord)  # it has just been made
+    found = show(load(path))
+    assert isinstance(found, Replicas)  # it has just been made
     return found
 
 

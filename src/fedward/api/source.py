@@ -11,10 +11,10 @@ from typing import Any
 
 from rich.console import Console
 
-from fedward.core.validate import InvalidType, InvalidValue
-from fedward.experiment import config
-from fedward.experiment.overrides import overridden, put, source_of
-from fedward.report.console import plain_console
+from fedward.base.validate import InvalidType, InvalidValue
+from fedward.config import experiment as config
+from fedward.config.overrides import overridden, put, source_of
+from fedward.report.terminal.console import plain_console
 
 File = str | os.PathLike[str] | Mapping[str, Any]
 Changes = Mapping[str, Any] | Sequence[str]

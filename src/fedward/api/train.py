@@ -10,22 +10,23 @@ from typing import Any, overload
 from rich.console import Console
 from torch import nn
 
+from fedward.api.records import Run, show
 from fedward.api.source import Changes, File, console_for, source_from
 from fedward.backends import InProcess
-from fedward.backends.engine import chosen
+from fedward.backends.engines.choice import chosen
+from fedward.backends.open import check_workers, engine_in_words
+from fedward.config import experiment as config
 from fedward.core.algorithm import Algorithm
 from fedward.core.federation import Federation
 from fedward.core.train import train as train_with
 from fedward.core.types import Adversary, Backend, RoundLog, ServerState
-from fedward.experiment import config
-from fedward.experiment.backend import check_workers, engine_in_words
-from fedward.experiment.run_record import RunRecord, load
-from fedward.experiment.runner import prepare, run
-from fedward.experiment.setup import Setup
-from fedward.experiment.store import open_run
 from fedward.privacy.budget import Budget
-from fedward.report import terminal
-from fedward.report.run_progress import follow_run
+from fedward.report.terminal import run_table as terminal
+from fedward.report.terminal.run_progress import follow_run
+from fedward.rundir.run_record import load
+from fedward.rundir.store import open_run
+from fedward.studies.training.runner import prepare, run
+from fedward.studies.training.setup import Setup
 
 
 @overload
@@ -39,7 +40,7 @@ def train(
     device: str = "cpu",
     engine: str | None = None,
     quiet: bool = False,
-) -> RunRecord: ...
+) -> Run: ...
 
 
 @overload
@@ -59,7 +60,7 @@ def train(
 ) -> Iterator[tuple[ServerState, RoundLog]]: ...
 
 
-def train(*arguments: Any, **options: Any) -> RunRecord | Iterator[tuple[ServerState, RoundLog]]:
+def train(*arguments: Any, **options: Any) -> Run | Iterator[tuple[ServerState, RoundLog]]:
     """Trains.
 
     ``train(file)`` does what ``fedward run`` does, or goes on with it where it was left, and returns the run
@@ -105,7 +106,7 @@ def train_file(
     device: str = "cpu",
     engine: str | None = None,
     console: Console,
-) -> tuple[Setup, RunRecord]:
+) -> tuple[Setup, Run]:
     """Runs an experiment, or goes on with it; heading and progress go to the console."""
     engine_chosen = chosen(engine)
     check_workers(workers, device)
@@ -118,6 +119,6 @@ def train_file(
     with open_run(path) as directory:
         steps = run(setup, directory, workers=workers, device=device, engine=engine_chosen)
         follow_run(console, setup, steps)
-    found = load(path)
-    assert isinstance(found, RunRecord)  # it has just been run
+    found = show(load(path))
+    assert isinstance(found, Run)  # it has just been run
     return setup, found

@@ -18,11 +18,11 @@ from fedward.attacks.poisoning import POISONINGS
 from fedward.attacks.poisoning.portion import fingerprint
 from fedward.attacks.poisoning.unprepared import Unprepared, ready
 from fedward.attacks.types import ModelPoisoning, Poisoning, Who
+from fedward.base.randomness import stream
+from fedward.base.validate import InvalidType, InvalidValue, one_of, open_unit, whole
 from fedward.core.algorithm import Algorithm
 from fedward.core.federation import Federation
-from fedward.core.randomness import stream
 from fedward.core.types import Knowledge
-from fedward.core.validate import InvalidType, InvalidValue, one_of, open_unit, whole
 
 KNOWLEDGE: dict[str, str] = {
     "own": "their own data and rows",

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from dp_accounting import DpEvent
 
+from fedward.base.validate import InvalidValue, whole
 from fedward.core.types import Sampler
-from fedward.core.validate import InvalidValue, whole
 from fedward.privacy.events import Adjacency
 from fedward.privacy.sampling_words import staged_in_words
 from fedward.privacy.terms import ExactAttackers

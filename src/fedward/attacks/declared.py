@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import get_args
 
 from fedward.attacks.types import ModelPoisoning
+from fedward.base.validate import InvalidType, one_of
 from fedward.core.types import Knowledge
-from fedward.core.validate import InvalidType, one_of
 
 _BY_DEFAULT = "; a class that inherits from fedward.attacks.ModelPoisoningDefaults says False"
 _REMEDIES = {
@@ -26,7 +26,7 @@ def check_declared(part: ModelPoisoning) -> None:
     >>> check_declared(Backwards())
     Traceback (most recent call last):
     ...
-    fedward.core.validate.InvalidType: discards_update must be declared by Backwards, got nothing; a class \
+    fedward.base.validate.InvalidType: discards_update must be declared by Backwards, got nothing; a class \
 that inherits from fedward.attacks.ModelPoisoningDefaults says False
     """
     name = type(part).__name__

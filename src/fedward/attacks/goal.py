@@ -12,8 +12,8 @@ from torch import Tensor
 from fedward.attacks.poisoning.portion import joined
 from fedward.attacks.poisoning.unprepared import StandsAlone
 from fedward.attacks.types import Poisoning
+from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples
-from fedward.core.validate import InvalidValue
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

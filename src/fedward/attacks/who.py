@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedward.attacks.types import Who
+from fedward.base.validate import InvalidType, InvalidValue, nearest, whole
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidType, InvalidValue, nearest, whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +93,7 @@ class PerCohort:
     >>> PerCohort(count=2, each=3)
     Traceback (most recent call last):
     ...
-    fedward.core.validate.InvalidValue: attackers in every cohort must be at most the number of attackers, \
+    fedward.base.validate.InvalidValue: attackers in every cohort must be at most the number of attackers, \
 2, got 3
 
     Miao et al. (paper 004), section 3.1.

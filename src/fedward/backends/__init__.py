@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fedward.backends.attack_metrics import AttackMetrics, measure
-from fedward.backends.evaluation import Metrics, evaluate
+from fedward.backends.engines.evaluation import Metrics, evaluate
 from fedward.backends.in_process import InProcess
+from fedward.backends.processes.workers import Workers
 from fedward.backends.threaded import Threads
-from fedward.backends.workers import Workers
 
 __all__ = ["AttackMetrics", "InProcess", "Metrics", "Threads", "Workers", "evaluate", "measure"]

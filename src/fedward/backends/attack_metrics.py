@@ -9,9 +9,9 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from fedward.attacks.goal import Goal
-from fedward.backends.evaluation import Metrics
+from fedward.backends.engines.evaluation import Metrics
+from fedward.base.validate import InvalidValue, positive
 from fedward.core.examples import Examples
-from fedward.core.validate import InvalidValue, positive
 
 
 @dataclass(frozen=True, kw_only=True)

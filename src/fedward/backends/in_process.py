@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fedward.backends.allocator import keep_freed_memory
-from fedward.backends.engine import Choice, Engine
-from fedward.backends.evaluation import Metrics
+from fedward.backends.engines.allocator import keep_freed_memory
+from fedward.backends.engines.choice import Choice, Engine
+from fedward.backends.engines.evaluation import Metrics
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
 from fedward.core.types import Job, Row

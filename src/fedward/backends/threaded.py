@@ -15,16 +15,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fedward.backends.allocator import keep_freed_memory
-from fedward.backends.chunks import Pace
-from fedward.backends.engine import Choice, Engine
-from fedward.backends.evaluation import Metrics, confidences_of, metrics_of
-from fedward.backends.threads import cores
-from fedward.backends.workers import Workers
+from fedward.backends.engines.allocator import keep_freed_memory
+from fedward.backends.engines.choice import Choice, Engine
+from fedward.backends.engines.evaluation import Metrics, confidences_of, metrics_of
+from fedward.backends.engines.threads import cores
+from fedward.backends.processes.chunks import Pace
+from fedward.backends.processes.workers import Workers
+from fedward.base.validate import InvalidValue, whole
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
 from fedward.core.types import Job, Row
-from fedward.core.validate import InvalidValue, whole
 
 SECONDS = 0.005
 """How long a chunk of jobs should take: long against handing it over, short against a round."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedward.base.validate import InvalidValue, positive
 from fedward.core.types import Bounds, PolicyState
-from fedward.core.validate import InvalidValue, positive
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedward.base.validate import InvalidValue, positive, whole
 from fedward.core.types import Bounds, PolicyState
-from fedward.core.validate import InvalidValue, positive, whole
 
 
 @dataclass(frozen=True, kw_only=True)

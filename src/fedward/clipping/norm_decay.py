@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedward.base.validate import InvalidValue, positive, rate
 from fedward.core.types import Bounds, PolicyState
-from fedward.core.validate import InvalidValue, positive, rate
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from fedward.base.validate import InvalidValue, whole
 from fedward.core.types import Bounds
-from fedward.core.validate import InvalidValue, whole
 
 # Rounding may lift a scaled row above its bound by a few parts in 2^24 (float32); this pays for it.
 _MARGIN = 1.0 - 2.0**-20

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedward.base.validate import InvalidValue, open_unit, positive
 from fedward.core.types import Bounds, PolicyState
-from fedward.core.validate import InvalidValue, open_unit, positive
 
 # Public limits: norms of zero or without end must not drive the bound out of floating point.
 _LEAST, _MOST = 1e-10, 1e10

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedward.base.validate import positive
 from fedward.core.types import Bounds, PolicyState
-from fedward.core.validate import positive
 
 # Public limits, so that a median of zero or beyond all numbers gives a bound all the same.
 _LEAST, _MOST = 1e-10, 1e10

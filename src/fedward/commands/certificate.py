@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from fedward.certify.attack_cost import attackers_needed, corollary_1, cost_bounds, theorem_3
-from fedward.certify.checks import in_unit
-from fedward.certify.paper import equation_6, largest_k
-from fedward.certify.prediction import MOST, certified_k
+from fedward.base.validate import InvalidValue, whole
+from fedward.certificates.attack_cost import attackers_needed, corollary_1, cost_bounds, theorem_3
+from fedward.certificates.checks import in_unit
+from fedward.certificates.paper import equation_6, largest_k
+from fedward.certificates.prediction import MOST, certified_k
 from fedward.commands.certificate_options import (
     ADJACENCY,
     Against,
@@ -29,7 +30,6 @@ from fedward.commands.certificate_options import (
     described,
 )
 from fedward.commands.output import AsJson, answer, given
-from fedward.core.validate import InvalidValue, whole
 from fedward.privacy.group import group_curve
 from fedward.privacy.guarantee import ACCOUNTANT_LABELS
 from fedward.privacy.rounding import epsilon_text

@@ -11,17 +11,17 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from fedward.certify.certificate import Certificate
-from fedward.certify.certificate_file import NotACertificate, loads
-from fedward.certify.checking import Check
-from fedward.certify.checking import check as recompute
-from fedward.certify.statements import statements
-from fedward.certify.trust import on_trust
+from fedward.base.validate import InvalidValue
+from fedward.certificates.certificate import Certificate
+from fedward.certificates.certificate_file import NotACertificate, loads
+from fedward.certificates.checking import Check
+from fedward.certificates.checking import check as recompute
+from fedward.certificates.statements import statements
+from fedward.certificates.trust import on_trust
 from fedward.commands.output import AsJson, answer
-from fedward.core.validate import InvalidValue
 from fedward.privacy.rounding import percent_down
-from fedward.report.certified_accuracy import largest_k
-from fedward.report.console import plain_console
+from fedward.report.terminal.certified_table import largest_k
+from fedward.report.terminal.console import plain_console
 
 File = Annotated[
     Path, typer.Argument(help="A certificate (.json or .json.gz); its scores must lie beside it.")

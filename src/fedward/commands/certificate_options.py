@@ -8,9 +8,9 @@ from typing import Annotated, Any, cast
 import typer
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 
-from fedward.certify.threat import Attendance, ThreatModel, certifiable
+from fedward.base.validate import InvalidValue, one_of, rate, whole
+from fedward.certificates.threat import Attendance, ThreatModel, certifiable
 from fedward.commands.output import given
-from fedward.core.validate import InvalidValue, one_of, rate, whole
 from fedward.privacy import ACCOUNTANTS, Ledger, epsilon_of
 from fedward.privacy.events import Adjacency, multiplier
 from fedward.privacy.group import Threat

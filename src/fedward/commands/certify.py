@@ -11,14 +11,15 @@ from rich.console import Console
 
 from fedward.api.certify import certify_source, claims_from
 from fedward.api.source import source_from
-from fedward.certify.statements import statements
+from fedward.certificates.certified import Certified
+from fedward.certificates.statements import statements
 from fedward.commands.output import AsJson, place
 from fedward.commands.replicas import BlockSize, SaveSpace, Vary
 from fedward.commands.run import Data, Device, EngineOption, File, Set, WorkersOption
-from fedward.experiment.certification import Certified
-from fedward.experiment.vary import Axis
-from fedward.report import attack_cost, certified_accuracy
-from fedward.report.console import plain_console
+from fedward.config.vary import Axis
+from fedward.report.terminal import attack_cost_table as attack_cost
+from fedward.report.terminal import certified_table as certified_accuracy
+from fedward.report.terminal.console import plain_console
 
 Count = Annotated[int, typer.Option("--replicas", "-m", help="M, how many trainings; fixed beforehand.")]
 Attackers = Annotated[

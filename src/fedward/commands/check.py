@@ -8,22 +8,22 @@ from typing import Annotated
 
 import typer
 
-from fedward.backends.engine import chosen
+from fedward.backends.engines.choice import chosen
+from fedward.backends.open import check_workers
+from fedward.base.validate import InvalidValue
 from fedward.commands.output import AsJson
 from fedward.commands.run import Data, Device, EngineOption, File, Set, WorkersOption
-from fedward.core.validate import InvalidValue
-from fedward.experiment import config
-from fedward.experiment.backend import check_workers
-from fedward.experiment.config import Experiment
-from fedward.experiment.forecast import forecast
-from fedward.experiment.overrides import source_of
-from fedward.experiment.setup import Setup, prepare
-from fedward.experiment.sweep import read_sweep
-from fedward.experiment.sweep_forecast import forecast_sweep
-from fedward.experiment.sweep_run import prepare_sweep
-from fedward.report.console import plain_console
-from fedward.report.forecast import print_forecast, record
-from fedward.report.sweep_forecast import print_sweep_forecast, sweep_record
+from fedward.config import experiment as config
+from fedward.config.experiment import Experiment
+from fedward.config.overrides import source_of
+from fedward.config.sweep_section import read_sweep
+from fedward.forecast.forecast import forecast
+from fedward.forecast.sweep_forecast import forecast_sweep
+from fedward.report.terminal.console import plain_console
+from fedward.report.terminal.forecast_table import print_forecast, record
+from fedward.report.terminal.sweep_forecast_table import print_sweep_forecast, sweep_record
+from fedward.studies.sweep.sweep_run import prepare_sweep
+from fedward.studies.training.setup import Setup, prepare
 
 Count = Annotated[
     int | None, typer.Option("--replicas", "-m", help="As fedward replicas or certify would train it.")

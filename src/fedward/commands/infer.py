@@ -10,22 +10,22 @@ import typer
 from rich.console import Console
 
 from fedward.attacks.inference import MembershipInference, PropertyInference
-from fedward.backends.engine import chosen
+from fedward.backends.engines.choice import chosen
+from fedward.backends.open import check_workers, engine_in_words
+from fedward.base.durable_files import writing
 from fedward.commands.output import AsJson, place
 from fedward.commands.run import Data, Device, EngineOption, File, Set, WorkersOption
-from fedward.experiment import config
-from fedward.experiment.backend import check_workers, engine_in_words
-from fedward.experiment.files import writing
-from fedward.experiment.inference import finish_membership, prepare_membership, run_membership
-from fedward.experiment.inference_curves import write_curves
-from fedward.experiment.inference_property import finish_property, prepare_property, run_property
-from fedward.experiment.inference_record import PROPERTY
-from fedward.experiment.setup import Setup
-from fedward.experiment.store import open_run
+from fedward.config import experiment as config
 from fedward.privacy.guarantee import Unit
-from fedward.report import inference as report
-from fedward.report import terminal
-from fedward.report.console import plain_console
+from fedward.report.terminal import inference_tables as report
+from fedward.report.terminal import run_table as terminal
+from fedward.report.terminal.console import plain_console
+from fedward.rundir.inference_curves import write_curves
+from fedward.rundir.inference_record import PROPERTY
+from fedward.rundir.store import open_run
+from fedward.studies.inference.membership_study import finish_membership, prepare_membership, run_membership
+from fedward.studies.inference.property_study import finish_property, prepare_property, run_property
+from fedward.studies.training.setup import Setup
 
 app = typer.Typer(
     help="What models and updates give away about those who trained them.", no_args_is_help=True

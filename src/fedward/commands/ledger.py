@@ -9,14 +9,14 @@ from typing import Annotated
 
 import typer
 
+from fedward.base.validate import InvalidValue
 from fedward.commands.output import AsJson
-from fedward.core.validate import InvalidValue
-from fedward.experiment.place import require_run
-from fedward.experiment.run_record import RunRecord
-from fedward.experiment.store import RunDirectory
 from fedward.privacy import Guarantee, Ledger, ledger_file
-from fedward.report import ledger as report
-from fedward.report.console import plain_console
+from fedward.report.terminal import ledger_lines as report
+from fedward.report.terminal.console import plain_console
+from fedward.rundir.place import require_run
+from fedward.rundir.run_record import RunRecord
+from fedward.rundir.store import RunDirectory
 
 File = Annotated[Path, typer.Argument(help="A ledger.json, or the directory of a run that has one.")]
 

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from fedward.commands.output import AsJson
-from fedward.experiment.listing import KINDS, Kind, kind_called
-from fedward.report.console import plain_console
+from fedward.config.listing import KINDS, Kind, kind_called
+from fedward.report.terminal.console import plain_console
 
 Which = Annotated[str | None, typer.Argument(metavar="[KIND]", help="preset, model, ...; all if not given.")]
 

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
+from fedward.base.durable_files import writing
+from fedward.base.validate import InvalidValue
 from fedward.commands.output import AsJson, answer
-from fedward.core.validate import InvalidValue
-from fedward.experiment.files import writing
-from fedward.experiment.listing import KINDS
-from fedward.experiment.setup import prepare
-from fedward.experiment.starter import starter
+from fedward.config.listing import KINDS
+from fedward.config.starter.starter import starter
+from fedward.studies.training.setup import prepare
 
 File = Annotated[Path, typer.Argument(help="The file to write; - prints it instead.")]
 Preset = Annotated[str, typer.Option("--preset", help="The algorithm: fedward list preset.")]

@@ -8,8 +8,8 @@ from typing import Annotated, Any, TypeVar, overload
 
 import typer
 
-from fedward.core.validate import InvalidValue
-from fedward.report.console import plain_console
+from fedward.base.validate import InvalidValue
+from fedward.report.terminal.console import plain_console
 
 T = TypeVar("T")
 

@@ -9,16 +9,16 @@ from typing import Annotated, cast
 import numpy as np
 import typer
 
-from fedward.certify.confidence import Confidence
-from fedward.certify.goal import Goal
-from fedward.certify.planning import NO_ACCURACY, plan
-from fedward.certify.tally import read_scores
-from fedward.certify.threat import Attendance
+from fedward.base.validate import InvalidValue
+from fedward.certificates.confidence import Confidence
+from fedward.certificates.goal import Goal
+from fedward.certificates.planning import NO_ACCURACY, plan
+from fedward.certificates.tally import read_scores
+from fedward.certificates.threat import Attendance
 from fedward.commands.output import AsJson, given
-from fedward.core.validate import InvalidValue
 from fedward.privacy.group import Threat
-from fedward.report.console import plain_console
-from fedward.report.plan import in_words, picture, picture_file, table
+from fedward.report.terminal.console import plain_console
+from fedward.report.terminal.plan_table import in_words, picture, picture_file, table
 
 _NOISES = [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0]
 _RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0]

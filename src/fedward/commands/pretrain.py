@@ -10,15 +10,16 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from fedward.backends.engine import chosen
+from fedward.backends.engines.choice import chosen
+from fedward.backends.open import engine_in_words
+from fedward.base.durable_files import require_writable
 from fedward.commands.output import AsJson, place
 from fedward.commands.run import Data, EngineOption, Set
+from fedward.config import pretraining_file
 from fedward.core.parameters import ParameterSpec
-from fedward.experiment import pretraining_file, weights_file
-from fedward.experiment.backend import engine_in_words
-from fedward.experiment.files import require_writable
-from fedward.experiment.pretraining import Pretraining, prepare, pretrain
-from fedward.report.console import plain_console
+from fedward.models import weights_file
+from fedward.report.terminal.console import plain_console
+from fedward.studies.pretraining.pretraining import Pretraining, prepare, pretrain
 
 File = Annotated[Path, typer.Argument(help="The pre-training file (TOML).")]
 Out = Annotated[

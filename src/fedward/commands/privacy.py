@@ -9,12 +9,12 @@ from typing import Annotated, cast
 import typer
 from dp_accounting import DpEvent
 
+from fedward.base.randomness import SOURCES, Source
+from fedward.base.validate import InvalidValue, one_of, positive, whole
 from fedward.clipping import Quantile
 from fedward.commands.output import AsJson, answer, given
 from fedward.core.algorithm import Algorithm
-from fedward.core.randomness import SOURCES, Source
 from fedward.core.types import Sampler
-from fedward.core.validate import InvalidValue, one_of, positive, whole
 from fedward.local import FullGradient
 from fedward.presets import user_dp_fedavg
 from fedward.privacy import ACCOUNTANTS, Guarantee, Ledger, noise_for, rounds_for

@@ -8,20 +8,20 @@ from typing import Annotated
 
 import typer
 
-from fedward.backends.engine import chosen
+from fedward.backends.engines.choice import chosen
+from fedward.backends.open import check_workers, engine_in_words
 from fedward.commands.output import AsJson, place
 from fedward.commands.run import Data, Device, EngineOption, File, Set, WorkersOption
-from fedward.experiment import config
-from fedward.experiment.backend import check_workers, engine_in_words
-from fedward.experiment.overrides import source_of
-from fedward.experiment.replica_guarantees import guarantees
-from fedward.experiment.replica_run import ReplicaRun, prepare_variants, run_replicas
-from fedward.experiment.replica_store import ReplicaDirectory
-from fedward.experiment.store import open_run
-from fedward.experiment.vary import Axis, variants
-from fedward.report import replicas as report
-from fedward.report import terminal
-from fedward.report.console import plain_console
+from fedward.config import experiment as config
+from fedward.config.overrides import source_of
+from fedward.config.vary import Axis, variants
+from fedward.report.terminal import replica_table as report
+from fedward.report.terminal import run_table as terminal
+from fedward.report.terminal.console import plain_console
+from fedward.rundir.replica_store import ReplicaDirectory
+from fedward.rundir.store import open_run
+from fedward.studies.replicas.replica_guarantees import guarantees
+from fedward.studies.replicas.replica_run import ReplicaRun, prepare_variants, run_replicas
 
 Count = Annotated[int, typer.Option("--replicas", "-m", help="How many trainings of each variant: M.")]
 Vary = Annotated[

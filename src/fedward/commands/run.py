@@ -10,8 +10,8 @@ import typer
 
 from fedward.api.train import train_file
 from fedward.commands.output import AsJson, place
-from fedward.report import terminal
-from fedward.report.console import plain_console
+from fedward.report.terminal import run_table as terminal
+from fedward.report.terminal.console import plain_console
 
 File = Annotated[Path, typer.Argument(help="The experiment file (TOML).")]
 Set = Annotated[

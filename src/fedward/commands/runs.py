@@ -10,15 +10,15 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from fedward.base.validate import InvalidValue, one_of
 from fedward.commands.output import AsJson, place
-from fedward.core.validate import InvalidValue, one_of
-from fedward.experiment.catalogue.conditions import condition
-from fedward.experiment.catalogue.export import EXPORTS, as_rows
-from fedward.experiment.catalogue.facts import RunFacts, read
-from fedward.experiment.catalogue.index import open_index
-from fedward.experiment.place import require_run
-from fedward.report import runs as tables
-from fedward.report.console import plain_console
+from fedward.report.terminal import runs_table as tables
+from fedward.report.terminal.console import plain_console
+from fedward.rundir.catalogue.conditions import condition
+from fedward.rundir.catalogue.export import EXPORTS, as_rows
+from fedward.rundir.catalogue.facts import RunFacts, read
+from fedward.rundir.catalogue.index import open_index
+from fedward.rundir.place import require_run
 
 Folder = Annotated[Path, typer.Option("--in", help="The directory whose runs are meant.")]
 Where = Annotated[

@@ -10,20 +10,21 @@ from typing import Annotated, Any
 import torch
 import typer
 
-from fedward.backends.engine import chosen
-from fedward.backends.gram import is_linear
-from fedward.backends.native import available, instruction_set, why_not
+from fedward.backends.engines.choice import chosen
+from fedward.backends.engines.gram import is_linear
+from fedward.backends.engines.native import available, instruction_set, why_not
+from fedward.backends.open import engine_in_words
+from fedward.base.validate import InvalidValue, nearest
 from fedward.commands.output import AsJson
 from fedward.commands.run import Data, EngineOption, Set
+from fedward.config import experiment as config
+from fedward.config import listing
 from fedward.core.parameters import ParameterSpec
-from fedward.core.validate import InvalidValue, nearest
 from fedward.core.vocabulary import Vocabulary
-from fedward.experiment import config, listing
-from fedward.experiment.backend import engine_in_words
-from fedward.experiment.setup import Setup, prepare
 from fedward.models import MODELS, TEXT_MODELS
-from fedward.report import terminal
-from fedward.report.console import plain_console
+from fedward.report.terminal import run_table as terminal
+from fedward.report.terminal.console import plain_console
+from fedward.studies.training.setup import Setup, prepare
 
 Name = Annotated[str, typer.Argument(help="A part's name as experiment files have it, or a file.")]
 

@@ -8,21 +8,21 @@ from typing import Annotated
 
 import typer
 
-from fedward.backends.engine import chosen
+from fedward.backends.engines.choice import chosen
+from fedward.backends.open import check_workers
+from fedward.base.durable_files import write_atomically
 from fedward.commands.output import AsJson, place
 from fedward.commands.run import Data, Device, EngineOption, File, Set, WorkersOption
-from fedward.experiment import config
-from fedward.experiment.backend import check_workers
-from fedward.experiment.files import write_atomically
-from fedward.experiment.overrides import source_of
-from fedward.experiment.store import open_run
-from fedward.experiment.sweep import read_sweep
-from fedward.experiment.sweep_place import begin_sweep, check_place
-from fedward.experiment.sweep_results import results
-from fedward.experiment.sweep_run import prepare_sweep, run_sweep
-from fedward.report import sweep as report
-from fedward.report.console import plain_console
-from fedward.report.sweep_picture import draw
+from fedward.config import experiment as config
+from fedward.config.overrides import source_of
+from fedward.config.sweep_section import read_sweep
+from fedward.report.pictures.sweep_picture import draw
+from fedward.report.terminal import sweep_table as report
+from fedward.report.terminal.console import plain_console
+from fedward.rundir.store import open_run
+from fedward.studies.sweep.sweep_place import begin_sweep, check_place
+from fedward.studies.sweep.sweep_results import results
+from fedward.studies.sweep.sweep_run import prepare_sweep, run_sweep
 
 Out = Annotated[
     str | None,

@@ -10,17 +10,18 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from fedward.base.strict_json import parse
+from fedward.base.validate import InvalidValue, one_of, open_unit
 from fedward.commands.output import AsJson
-from fedward.core.strict_json import parse
-from fedward.core.validate import InvalidValue, one_of, open_unit
-from fedward.experiment.place import require_run
-from fedward.experiment.server_looks import with_looks
-from fedward.experiment.store import RunDirectory
-from fedward.experiment.weights_origin import caveat_of, with_caveat
 from fedward.privacy import ACCOUNTANTS
+from fedward.privacy.caveats import with_caveat
 from fedward.privacy.rounding import epsilon_text
 from fedward.privacy.user_guarantees import Guarantees
-from fedward.report.console import plain_console
+from fedward.report.terminal.console import plain_console
+from fedward.rundir.place import require_run
+from fedward.rundir.server_looks import with_looks
+from fedward.rundir.store import RunDirectory
+from fedward.rundir.weights_origin import caveat_of
 
 Run = Annotated[Path, typer.Argument(help="The run directory.")]
 User = Annotated[int | None, typer.Option("--user", help="Only this user, by its number in the data.")]

@@ -10,7 +10,8 @@ from typing import Literal, get_args
 from dp_accounting import ComposedDpEvent, DpEvent, GaussianDpEvent, NonPrivateDpEvent, NoOpDpEvent
 from torch import Tensor
 
-from fedward.core.randomness import Source, checked_draw
+from fedward.base.randomness import Source, checked_draw
+from fedward.base.validate import InvalidType, InvalidValue, one_of, positive, whole
 from fedward.core.types import (
     Aggregator,
     Bounds,
@@ -23,7 +24,6 @@ from fedward.core.types import (
     ServerOptimizer,
     ServerState,
 )
-from fedward.core.validate import InvalidType, InvalidValue, one_of, positive, whole
 from fedward.privacy.aggregate import aggregate_event
 from fedward.privacy.events import Adjacency, fold
 from fedward.privacy.guarantee import Guarantee, Unit

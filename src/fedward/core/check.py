@@ -8,12 +8,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 
+from fedward.base.validate import InvalidType, InvalidValue, one_of
 from fedward.core.algorithm import Algorithm
 from fedward.core.check_rounds import bounds_of, check_attacked_rounds, check_bounds, check_rounds
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
 from fedward.core.types import Adversary, Knowledge, PrivateTrainer
-from fedward.core.validate import InvalidType, InvalidValue, one_of
 
 
 def check_setup(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
+from fedward.base.validate import InvalidValue
 from fedward.core.algorithm import Algorithm, total_bound
 from fedward.core.types import Adversary, Bounds, Scheduled
-from fedward.core.validate import InvalidValue
 
 
 def check_rounds(algorithm: Algorithm, rounds: int) -> None:

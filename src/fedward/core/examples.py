@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.plain import as_plain
-from fedward.core.validate import InvalidType, InvalidValue
 
 
 @dataclass(frozen=True, eq=False)

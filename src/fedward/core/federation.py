@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedward.base.validate import InvalidType, InvalidValue, whole
 from fedward.core.examples import Examples, Ragged
-from fedward.core.validate import InvalidType, InvalidValue, whole
 from fedward.core.vocabulary import Vocabulary
 
 

@@ -11,10 +11,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.nn.modules.batchnorm import _NormBase
 
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.plain import as_plain
 from fedward.core.single_columns import avoid_overread
 from fedward.core.strided_points import avoid_overrun
-from fedward.core.validate import InvalidType, InvalidValue
 
 
 @dataclass(frozen=True)

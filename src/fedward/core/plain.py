@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import UninitializedBuffer, UninitializedParameter
 
-from fedward.core.validate import InvalidType
+from fedward.base.validate import InvalidType
 
 _FLOATS = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
 
@@ -58,7 +58,7 @@ def as_plain(name: str, given: Any) -> Tensor:
     >>> as_plain("weight", [1.0, 1.0])
     Traceback (most recent call last):
     ...
-    fedward.core.validate.InvalidType: weight must be a plain tensor, got list
+    fedward.base.validate.InvalidType: weight must be a plain tensor, got list
     """
     if type(given) is Tensor:
         return given

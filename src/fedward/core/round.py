@@ -17,11 +17,12 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from fedward.base.randomness import local_seed, private_local_seed, private_stream, stream
+from fedward.base.validate import InvalidValue
 from fedward.core.algorithm import Algorithm, total_bound
 from fedward.core.check_rounds import check_bounds
 from fedward.core.federation import Federation
 from fedward.core.plain import plain, plain_number
-from fedward.core.randomness import local_seed, private_local_seed, private_stream, stream
 from fedward.core.types import (
     Adversary,
     Bounds,
@@ -34,7 +35,6 @@ from fedward.core.types import (
     Sight,
     Telemetry,
 )
-from fedward.core.validate import InvalidValue
 
 
 def plan_round(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from torch import nn
 
+from fedward.base.validate import InvalidValue, whole
 from fedward.core.algorithm import Algorithm
 from fedward.core.check import check_setup
 from fedward.core.failure import TrainingFailed
@@ -15,7 +16,6 @@ from fedward.core.parameters import ParameterSpec
 from fedward.core.round import finish_round, plan_round
 from fedward.core.types import Adversary, Backend, Journal, Plan, RoundLog, ServerState
 from fedward.core.untrainable import FirstUpdates
-from fedward.core.validate import InvalidValue, whole
 from fedward.privacy.budget import Budget
 from fedward.privacy.renewal import renew, renew_users
 

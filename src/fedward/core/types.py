@@ -10,10 +10,10 @@ import numpy as np
 from dp_accounting import DpEvent
 from torch import Tensor, nn
 
+from fedward.base.randomness import Source
 from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.core.plain import as_plain
-from fedward.core.randomness import Source
 from fedward.privacy.events import Adjacency
 from fedward.privacy.guarantee import Unit
 from fedward.privacy.ledger import Ledger
@@ -35,7 +35,7 @@ class ServerState:
     """All that one replica needs to go on: what a checkpoint holds.
 
     ``users`` is what every user has spent on its own device; None where the server protects them. ``draw``
-    names the set of replicas that it is one of: see ``fedward.core.randomness``. Its tensors are plain ones,
+    names the set of replicas that it is one of: see ``fedward.base.randomness``. Its tensors are plain ones,
     whatever class they were given in.
     """
 

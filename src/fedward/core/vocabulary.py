@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from fedward.core.validate import InvalidType, InvalidValue, whole
+from fedward.base.validate import InvalidType, InvalidValue, whole
 
 PADDING = 0
 """The token that fills up the shorter sequences of a batch."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedward.core.validate import InvalidType, InvalidValue, whole
+from fedward.base.validate import InvalidType, InvalidValue, whole
 
 
 def check_classes(classes: Sequence[int] | None, num_classes: int) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedward.core.validate import InvalidValue, nearest
+from fedward.base.validate import InvalidValue, nearest
 
 
 @dataclass(frozen=True, kw_only=True)

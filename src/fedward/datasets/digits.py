@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from fedward.base.randomness import stream
 from fedward.core.federation import Federation
-from fedward.core.randomness import stream
 from fedward.datasets.federate import federate
 from fedward.datasets.partition import Split
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pooch
 
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 
 VARIABLE = "FEDWARD_DATA"
 

@@ -16,7 +16,7 @@ from typing import IO
 
 import pooch
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.datasets.directory import MissingFile
 
 # Of a member that is missing, and of an archive that was cut off or changed.

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from fedward.core.validate import InvalidValue, whole
+from fedward.base.validate import InvalidValue, whole
 from fedward.core.vocabulary import Vocabulary, tokenize
 from fedward.datasets.directory import MissingFile
 from fedward.datasets.files import text_lines

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedward.core.validate import InvalidValue, open_unit
+from fedward.base.validate import InvalidValue, open_unit
 
 
 def held_out(names: NDArray[Any], share: float, what: str = "users") -> NDArray[np.bool_]:

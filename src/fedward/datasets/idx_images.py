@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedward.base.randomness import stream
+from fedward.base.validate import InvalidValue
 from fedward.core.federation import Federation
-from fedward.core.randomness import stream
-from fedward.core.validate import InvalidValue
 from fedward.datasets import idx
 from fedward.datasets.classes import check_classes, keep_classes
 from fedward.datasets.directory import MissingFile, data_directory

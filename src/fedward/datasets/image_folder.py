@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fedward.base.randomness import stream
+from fedward.base.validate import InvalidType, InvalidValue, open_unit, whole
 from fedward.core.federation import Federation
-from fedward.core.randomness import stream
-from fedward.core.validate import InvalidType, InvalidValue, open_unit, whole
 from fedward.datasets.directory import MissingFile, data_directory
 from fedward.datasets.federate import as_unit, federate
 from fedward.datasets.held_out import held_out

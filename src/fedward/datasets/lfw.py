@@ -9,9 +9,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from fedward.base.randomness import stream
+from fedward.base.validate import half_open_unit, one_of
 from fedward.core.federation import Federation
-from fedward.core.randomness import stream
-from fedward.core.validate import half_open_unit, one_of
 from fedward.datasets.directory import data_directory
 from fedward.datasets.faces import Faces
 from fedward.datasets.federate import arrange, as_unit, federate

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.datasets.directory import MissingFile
 from fedward.datasets.faces import SIDE, Faces
 from fedward.datasets.files import csv_rows

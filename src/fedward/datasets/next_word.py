@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from fedward.base.randomness import stream
+from fedward.base.validate import InvalidType, InvalidValue, open_unit, whole
 from fedward.core.federation import Federation
-from fedward.core.randomness import stream
-from fedward.core.validate import InvalidType, InvalidValue, open_unit, whole
 from fedward.datasets.directory import MissingFile, data_directory
 from fedward.datasets.federate import arrange, gather
 from fedward.datasets.held_out import held_out

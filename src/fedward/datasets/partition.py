@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fedward.core.validate import InvalidValue, one_of, positive, whole
+from fedward.base.validate import InvalidValue, one_of, positive, whole
 
 Owners = NDArray[np.int64]
 T = TypeVar("T")

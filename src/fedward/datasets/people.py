@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.datasets.files import text_lines
 
 WHAT = "a file of JSON lines"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fedward.core.validate import InvalidValue, one_of
+from fedward.base.validate import InvalidValue, one_of
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
 COLOURS = {"grey": "L", "rgb": "RGB"}

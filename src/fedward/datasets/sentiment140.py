@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from fedward.base.randomness import stream
+from fedward.base.validate import InvalidValue, one_of, open_unit, whole
 from fedward.core.federation import Federation
-from fedward.core.randomness import stream
-from fedward.core.validate import InvalidValue, one_of, open_unit, whole
 from fedward.datasets.directory import MissingFile, data_directory
 from fedward.datasets.federate import arrange, gather
 from fedward.datasets.held_out import held_out

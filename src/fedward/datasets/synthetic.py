@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from fedward.base.randomness import stream
+from fedward.base.validate import InvalidValue, non_negative, whole
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
-from fedward.core.randomness import stream
-from fedward.core.validate import InvalidValue, non_negative, whole
 
 Floats = NDArray[np.float32]
 

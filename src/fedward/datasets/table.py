@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedward.base.randomness import stream
+from fedward.base.validate import InvalidType, InvalidValue, open_unit
 from fedward.core.federation import Federation
-from fedward.core.randomness import stream
-from fedward.core.validate import InvalidType, InvalidValue, open_unit
 from fedward.datasets.columns import Table, Wanted
 from fedward.datasets.directory import MissingFile, data_directory
 from fedward.datasets.federate import federate

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.datasets.columns import Table, Wanted, table_of
 from fedward.datasets.federate import as_unit
 from fedward.datasets.files import csv_rows, read_arrays

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from fedward.base.validate import InvalidValue, one_of, whole
 from fedward.core.examples import Ragged
-from fedward.core.validate import InvalidValue, one_of, whole
 from fedward.core.vocabulary import UNKNOWN, Vocabulary, tokenize
 from fedward.datasets import glove
 

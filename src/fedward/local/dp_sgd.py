@@ -12,12 +12,8 @@ import torch
 from dp_accounting import DpEvent, GaussianDpEvent, PoissonSampledDpEvent, SelfComposedDpEvent
 from torch import Tensor, nn
 
-from fedward.core.check import refuse_batch_norm
-from fedward.core.examples import Examples, Ragged
-from fedward.core.parameters import FlatModule
-from fedward.core.randomness import SOURCES, Source, system_normal
-from fedward.core.types import Bounds
-from fedward.core.validate import (
+from fedward.base.randomness import SOURCES, Source, system_normal
+from fedward.base.validate import (
     InvalidType,
     InvalidValue,
     half_open_unit,
@@ -27,6 +23,10 @@ from fedward.core.validate import (
     rate,
     whole,
 )
+from fedward.core.check import refuse_batch_norm
+from fedward.core.examples import Examples, Ragged
+from fedward.core.parameters import FlatModule
+from fedward.core.types import Bounds
 from fedward.local.per_example import ClipsItself, check_separable, clipped_sum, examine
 from fedward.local.per_example.record import Layer
 from fedward.local.schedule import decayed, decisive_rounds

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from fedward.base.validate import positive, rate, whole
 from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.core.types import Bounds
-from fedward.core.validate import positive, rate, whole
 from fedward.local.schedule import decayed, decisive_rounds
 
 

@@ -9,13 +9,13 @@ import torch
 from dp_accounting import DpEvent, GaussianDpEvent
 from torch import Tensor, nn
 
+from fedward.base.randomness import SOURCES, Source
+from fedward.base.validate import InvalidValue, one_of, positive, rate, whole
 from fedward.clipping.norms import clip_to, l2_norm
 from fedward.core.check import refuse_batch_norm
 from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
-from fedward.core.randomness import SOURCES, Source
 from fedward.core.types import Bounds
-from fedward.core.validate import InvalidValue, one_of, positive, rate, whole
 from fedward.local.dp_sgd import gaussian, round_bound
 from fedward.local.schedule import decayed, decisive_rounds
 from fedward.privacy.events import Adjacency, multiplier

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fedward.base.validate import InvalidValue
 from fedward.clipping.norms import clip_to, l2_norm
 from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.core.types import Bounds, LocalTrainer
-from fedward.core.validate import InvalidValue
 from fedward.local.sgd import SGD
 
 

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from fedward.base.validate import InvalidValue, half_open_unit, non_negative, positive, rate, whole
 from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.core.types import Bounds
-from fedward.core.validate import InvalidValue, half_open_unit, non_negative, positive, rate, whole
 from fedward.local.schedule import decayed, decisive_rounds
 
 

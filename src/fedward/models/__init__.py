@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from fedward.core.randomness import stream
-from fedward.core.validate import InvalidValue, one_of
+from fedward.base.randomness import stream
+from fedward.base.validate import InvalidValue, one_of
 from fedward.core.vocabulary import Vocabulary
 from fedward.models.cifar_cnn import cifar_cnn
 from fedward.models.digits_cnn import digits_cnn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from fedward.core.validate import whole
+from fedward.base.validate import whole
 from fedward.core.vocabulary import Vocabulary
 from fedward.models.text_lstm import TextLSTM, check_text, frozen_vectors
 

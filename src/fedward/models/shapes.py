@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fedward.core.validate import InvalidType, InvalidValue, whole
+from fedward.base.validate import InvalidType, InvalidValue, whole
 
 
 def check(
@@ -13,7 +13,7 @@ def check(
     >>> check("mnist_cnn", (3, 32, 32), 10, only=(1, 28, 28))
     Traceback (most recent call last):
     ...
-    fedward.core.validate.InvalidValue: input shape of mnist_cnn must be (1, 28, 28), got (3, 32, 32)
+    fedward.base.validate.InvalidValue: input shape of mnist_cnn must be (1, 28, 28), got (3, 32, 32)
     """
     whole("number of classes", num_classes, at_least=2)
     if not isinstance(input_shape, (tuple, list)):

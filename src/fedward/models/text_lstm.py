@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from fedward.core.validate import InvalidValue, whole
+from fedward.base.validate import InvalidValue, whole
 from fedward.core.vocabulary import PADDING, Vocabulary
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from fedward.base.randomness import Source
 from fedward.clipping import FlatNorm, Quantile
 from fedward.core.algorithm import Algorithm
-from fedward.core.randomness import Source
 from fedward.core.types import LocalTrainer, Sampler, ServerOptimizer
 from fedward.presets.noisy_mean import expected_cohort, noisy_mean
 

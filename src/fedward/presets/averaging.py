@@ -7,7 +7,7 @@ from fedward.clipping import FlatNorm, NoClipping
 from fedward.core.algorithm import Algorithm
 from fedward.core.types import LocalTrainer, Sampler, ServerOptimizer
 from fedward.local import FullGradient
-from fedward.noise import NoNoise
+from fedward.mechanisms import NoNoise
 from fedward.server import ServerStep
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from fedward.base.randomness import Source
 from fedward.clipping import ClipNormDecay, FixedBound, FlatNorm
 from fedward.core.algorithm import Algorithm
-from fedward.core.randomness import Source
 from fedward.core.types import Sampler, ServerOptimizer
 from fedward.local import SGD, ProjectedSGD
 from fedward.presets.noisy_mean import expected_cohort, noisy_mean

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fedward.aggregation import Mean, WeightedMean
+from fedward.base.randomness import Source
+from fedward.base.validate import InvalidValue
 from fedward.clipping import FixedBound, FlatNorm
 from fedward.core.algorithm import Accounting, Algorithm
-from fedward.core.randomness import Source
 from fedward.core.types import Aggregator, ClipPolicy, LocalTrainer, Sampler, ServerOptimizer
-from fedward.core.validate import InvalidValue
 from fedward.local.dp_sgd import DPSGD
 from fedward.local.noisy_gradient import NoisyGradient
-from fedward.noise import NoNoise
+from fedward.mechanisms import NoNoise
 from fedward.presets.noisy_mean import expected_cohort
 from fedward.privacy.aggregate import aggregate_event
 from fedward.privacy.guarantee import Guarantee

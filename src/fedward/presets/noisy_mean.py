@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fedward.aggregation import Mean
+from fedward.base.randomness import Source
+from fedward.base.validate import whole
 from fedward.core.algorithm import Algorithm
-from fedward.core.randomness import Source
 from fedward.core.types import ClipPolicy, LocalTrainer, Norm, Sampler, ServerOptimizer
-from fedward.core.validate import whole
-from fedward.noise import GaussianNoise
+from fedward.mechanisms import GaussianNoise
 from fedward.server import ServerStep
 
 

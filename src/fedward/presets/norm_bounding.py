@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from fedward.aggregation import Mean
+from fedward.base.randomness import Source
+from fedward.base.validate import positive
 from fedward.clipping import FixedBound, FlatNorm
 from fedward.core.algorithm import Algorithm
-from fedward.core.randomness import Source
 from fedward.core.types import LocalTrainer, Sampler, ServerOptimizer
-from fedward.core.validate import positive
-from fedward.noise import NoNoise
+from fedward.mechanisms import NoNoise
 from fedward.presets.noisy_mean import expected_cohort, noisy_mean
 from fedward.server import ServerStep
 

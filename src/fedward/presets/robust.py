@@ -15,7 +15,7 @@ from fedward.aggregation import (
 from fedward.clipping import FixedBound, FlatNorm, NoClipping
 from fedward.core.algorithm import Algorithm
 from fedward.core.types import LocalTrainer, Sampler, ServerOptimizer
-from fedward.noise import NoNoise
+from fedward.mechanisms import NoNoise
 from fedward.server import ServerStep
 
 Bound = float | None

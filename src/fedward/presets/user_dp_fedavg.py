@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+from fedward.base.randomness import Source
+from fedward.base.validate import InvalidValue, one_of
 from fedward.clipping import FixedBound, FlatNorm, PerLayerNorm, RawMedian
 from fedward.core.algorithm import Algorithm
-from fedward.core.randomness import Source
 from fedward.core.types import ClipPolicy, LocalTrainer, Sampler, ServerOptimizer
-from fedward.core.validate import InvalidValue, one_of
 from fedward.presets.noisy_mean import noisy_mean
 
 Clip = Literal["flat", "per-layer", "median", "per-layer-median"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fedward.core.validate import one_of
+from fedward.base.validate import one_of
 from fedward.privacy.events import Adjacency
 from fedward.privacy.moments import moments
 from fedward.privacy.pld import pld

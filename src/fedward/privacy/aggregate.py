@@ -9,7 +9,7 @@ import math
 
 from dp_accounting import DpEvent, GaussianDpEvent, PoissonSampledDpEvent, SelfComposedDpEvent
 
-from fedward.core.validate import InvalidValue, positive, rate
+from fedward.base.validate import InvalidValue, positive, rate
 
 _ONE_STEP = "the noise of a whole cohort adds up where each user takes one local step a round"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dp_accounting import DpEvent
 
-from fedward.core.validate import InvalidValue, one_of, open_unit, positive, whole
+from fedward.base.validate import InvalidValue, one_of, open_unit, positive, whole
 from fedward.privacy.accountants import ACCOUNTANTS, epsilon_of
 from fedward.privacy.events import Adjacency
 from fedward.privacy.ledger import Ledger

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dp_accounting import DpEvent
 
-from fedward.core.validate import InvalidValue, one_of, open_unit, positive, whole
+from fedward.base.validate import InvalidValue, one_of, open_unit, positive, whole
 from fedward.privacy.accountants import ACCOUNTANTS, epsilon_of
 from fedward.privacy.events import ADJACENCIES, Adjacency
 from fedward.privacy.moments import moments

@@ -17,7 +17,7 @@ from dp_accounting import (
     SelfComposedDpEvent,
 )
 
-from fedward.core.validate import InvalidType, InvalidValue, nearest, positive, rate, whole
+from fedward.base.validate import InvalidType, InvalidValue, nearest, positive, rate, whole
 
 Adjacency = Literal["add/remove", "zero-out", "replace-one", "local"]
 """Which two federations must be hard to tell apart.
@@ -95,7 +95,7 @@ def event_from_json(content: Any) -> DpEvent:
     >>> event_from_json({"type": "GaussianDpEvent", "noise_multiplier": -2})
     Traceback (most recent call last):
     ...
-    fedward.core.validate.InvalidValue: noise multiplier must be positive and finite, got -2
+    fedward.base.validate.InvalidValue: noise multiplier must be positive and finite, got -2
     """
     if not isinstance(content, dict) or not isinstance(content.get("type"), str):
         raise InvalidType(f"event must be an object with a type, got {content!r}")

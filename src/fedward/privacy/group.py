@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 from dp_accounting import NonPrivateDpEvent, PoissonSampledDpEvent
 
-from fedward.core.validate import InvalidValue, one_of, positive, real, whole
+from fedward.base.validate import InvalidValue, one_of, positive, real, whole
 from fedward.privacy.events import fold
 from fedward.privacy.group_round import GroupRound
 from fedward.privacy.losses import Losses, compose, hockey_stick

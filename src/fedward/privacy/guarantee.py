@@ -6,8 +6,8 @@ import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
-from fedward.core.randomness import SOURCES, Source
-from fedward.core.validate import InvalidType, InvalidValue, non_negative, one_of, open_unit, whole
+from fedward.base.randomness import SOURCES, Source
+from fedward.base.validate import InvalidType, InvalidValue, non_negative, one_of, open_unit, whole
 from fedward.privacy.events import ADJACENCIES, Adjacency
 from fedward.privacy.older_words import PAPERS_SAMPLING, drawn, terms_of
 from fedward.privacy.rounding import delta_text, epsilon_text

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from dp_accounting import DpEvent
 
-from fedward.core.randomness import SOURCES, Source
-from fedward.core.validate import InvalidType, InvalidValue, one_of, whole
+from fedward.base.randomness import SOURCES, Source
+from fedward.base.validate import InvalidType, InvalidValue, one_of, whole
 from fedward.privacy.accountants import epsilon_of
 from fedward.privacy.events import ADJACENCIES, Adjacency, checked, times
 from fedward.privacy.guarantee import UNITS, Guarantee, Unit, text

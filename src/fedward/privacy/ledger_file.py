@@ -9,8 +9,8 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
-from fedward.core.strict_json import digest, parse, require_keys
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.strict_json import digest, parse, require_keys
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.privacy.events import event_from_json, event_to_json
 from fedward.privacy.guarantee import Guarantee
 from fedward.privacy.ledger import Entry, Ledger

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.privacy.sampling_words import (
     DEVIATING,
     EVERYONE,
@@ -53,7 +53,7 @@ def terms_of(words: Any) -> Terms:
     >>> terms_of("by the moon")
     Traceback (most recent call last):
     ...
-    fedward.core.validate.InvalidValue: sampling must be one that fedward 0.1 wrote, got 'by the moon'
+    fedward.base.validate.InvalidValue: sampling must be one that fedward 0.1 wrote, got 'by the moon'
     """
     found = None
     if isinstance(words, str):

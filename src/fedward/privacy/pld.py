@@ -6,7 +6,7 @@ import math
 
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.privacy.events import Adjacency, fold
 from fedward.privacy.moments import moments
 from fedward.privacy.release import discretise_release

@@ -16,7 +16,7 @@ from dp_accounting import (
     SelfComposedDpEvent,
 )
 
-from fedward.core.validate import InvalidValue, one_of, open_unit
+from fedward.base.validate import InvalidValue, one_of, open_unit
 from fedward.privacy.events import ADJACENCIES, Adjacency, checked, fold, times
 
 Spending = Sequence[tuple[DpEvent, int]]

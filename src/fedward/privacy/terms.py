@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
-from fedward.core.validate import InvalidType, InvalidValue, one_of, positive, rate, whole
+from fedward.base.validate import InvalidType, InvalidValue, one_of, positive, rate, whole
 
 NoiseOf = Literal["server", "user", "cohort", "looks"]
 """Whose noise was charged: the server's, a user's own, that of all users of a cohort together, or only that

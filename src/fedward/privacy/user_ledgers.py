@@ -8,8 +8,8 @@ import numpy as np
 from dp_accounting import DpEvent
 from numpy.typing import NDArray
 
-from fedward.core.randomness import SOURCES, Source
-from fedward.core.validate import InvalidValue, one_of, whole
+from fedward.base.randomness import SOURCES, Source
+from fedward.base.validate import InvalidValue, one_of, whole
 from fedward.privacy.events import ADJACENCIES, Adjacency, checked
 from fedward.privacy.guarantee import UNITS, Guarantee, Unit
 from fedward.privacy.ledger import Ledger

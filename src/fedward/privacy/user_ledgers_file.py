@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedward.core.strict_json import digest, parse, require_keys
-from fedward.core.validate import InvalidType, InvalidValue, whole
+from fedward.base.strict_json import digest, parse, require_keys
+from fedward.base.validate import InvalidType, InvalidValue, whole
 from fedward.privacy.events import event_from_json, event_to_json
 from fedward.privacy.older_words import check_words, terms_of
 from fedward.privacy.terms import Terms

@@ -10,7 +10,7 @@ from scipy.stats import binomtest, norm
 from sklearn.metrics import roc_auc_score
 
 from fedward.attacks.inference.auc import auc, proportion
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 
 
 def drawn(shift: float, m: int, n: int, rng: np.random.Generator) -> tuple[Any, Any]:

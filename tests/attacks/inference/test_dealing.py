@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fedward import Federation
 from fedward.attacks.inference.dealing import deal
 from fedward.attacks.inference.holdings import Holdings
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 
 
 def numbered(count: int) -> Federation:

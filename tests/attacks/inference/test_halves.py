@@ -6,10 +6,10 @@ import torch
 
 from fedward import InProcess
 from fedward.attacks.inference.halves import Half, HalfBackend, Halves
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.parameters import ParameterSpec
 from fedward.core.round import plan_round
 from fedward.core.train import train
-from fedward.core.validate import InvalidType, InvalidValue
 from support import tiny_algorithm, tiny_federation, tiny_model
 
 

@@ -11,7 +11,7 @@ import typer
 
 from fedward.attacks.inference import MEMBERSHIP_ATTACKS
 from fedward.commands.infer import app
-from fedward.experiment import config
+from fedward.config import experiment as config
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/attacks/inference.md").read_text(encoding="utf8")

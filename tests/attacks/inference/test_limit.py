@@ -12,8 +12,8 @@ from scipy.stats import norm
 
 from fedward.attacks.inference.limit import Limit, two_sided
 from fedward.attacks.inference.roc import Roc
-from fedward.certify.transport import transport
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
+from fedward.certificates.transport import transport
 from fedward.privacy.accountants import epsilon_of
 from fedward.privacy.group import group_curve
 

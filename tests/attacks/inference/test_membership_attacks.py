@@ -11,7 +11,7 @@ from scipy.stats import norm
 from fedward.attacks.inference.auc import auc
 from fedward.attacks.inference.evidence import Evidence, scaled_confidence
 from fedward.attacks.inference.membership import MEMBERSHIP_ATTACKS, LikelihoodRatio, LossThreshold
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 
 
 def played(

@@ -7,9 +7,9 @@ from scipy.stats import norm
 
 from fedward.attacks.inference.limit import Limit
 from fedward.attacks.inference.promise import membership_limit, property_limit
+from fedward.base.validate import InvalidValue
 from fedward.clipping import Quantile
 from fedward.core.algorithm import Algorithm
-from fedward.core.validate import InvalidValue
 from fedward.presets import clip_norm_decay, fedavg, insdp_fedavg, ldp_fedsgd, local_dp, user_dp_fedavg
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
 from part_examples import PRESET_EXAMPLES, TINY_DP_SGD

@@ -18,8 +18,8 @@ from fedward.attacks.inference import (
     property_limit,
     property_rounds,
 )
+from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples
-from fedward.core.validate import InvalidValue
 from fedward.presets import central_dp, fedavg, krum
 from fedward.sampling import EveryoneSampler
 from part_examples import PRESET_EXAMPLES

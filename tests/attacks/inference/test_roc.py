@@ -10,7 +10,7 @@ from scipy.stats import norm
 from sklearn.metrics import roc_curve
 
 from fedward.attacks.inference.roc import Roc
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 
 
 def test_a_curve_by_hand() -> None:

@@ -17,7 +17,7 @@ from fedward.attacks.inference import (
     membership_inference,
     train_trial,
 )
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from part_examples import PRESET_EXAMPLES
 from support import tiny_algorithm, tiny_federation, tiny_model
 

@@ -15,8 +15,8 @@ from fedward.attacks.inference.simulation import (
     simulated_move,
     trained_rows,
 )
+from fedward.base.randomness import local_seed
 from fedward.core.parameters import ParameterSpec
-from fedward.core.randomness import local_seed
 from fedward.core.train import train
 from fedward.core.types import Row
 from fedward.presets import fedavg, median, user_dp_fedavg

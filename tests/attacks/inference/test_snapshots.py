@@ -9,8 +9,8 @@ from torch import nn
 
 from fedward.attacks.inference.auc import auc
 from fedward.attacks.inference.snapshots import classified, pooled
+from fedward.base.validate import InvalidValue
 from fedward.core.parameters import ParameterSpec
-from fedward.core.validate import InvalidValue
 
 SPEC = ParameterSpec.of(nn.Linear(6, 2))  # 12 weights and 2 biases
 

@@ -14,8 +14,8 @@ from torch import Tensor
 from fedward.attacks import Attacker
 from fedward.attacks.model_poisoning import ALittleIsEnough
 from fedward.attacks.model_poisoning.a_little_is_enough import hidden_deviations
+from fedward.base.validate import InvalidValue
 from fedward.core.types import Knowledge, Sight
-from fedward.core.validate import InvalidValue
 
 RNG = np.random.default_rng(0)
 HONEST = RNG.normal(size=(7, 5)).astype(np.float32)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from fedward.attacks.model_poisoning import Collude
+from fedward.base.validate import InvalidValue
 from fedward.core.types import Sight
-from fedward.core.validate import InvalidValue
 
 
 def sent(part: Collude, own: Tensor) -> list[Tensor]:

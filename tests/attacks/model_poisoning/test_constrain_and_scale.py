@@ -12,12 +12,12 @@ from torch.nn.functional import cross_entropy
 from fedward.attacks import Attacker
 from fedward.attacks.model_poisoning import ConstrainAndScale, TrainAndScale
 from fedward.backends.in_process import InProcess
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.clipping import FlatNorm, PolynomialDecay, RawMedian
 from fedward.core.algorithm import Algorithm
 from fedward.core.parameters import FlatModule, ParameterSpec
 from fedward.core.round import plan_round
 from fedward.core.types import Sight
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.local import SGD, ProjectedSGD
 from fedward.presets import fedavg, norm_bounding
 from fedward.sampling import EveryoneSampler

@@ -26,8 +26,8 @@ from fedward.attacks.model_poisoning import (
     SkipLocalPrivacy,
     TrainAndScale,
 )
+from fedward.config.sections import OneOf, PartSection
 from fedward.core.types import PrivateTrainer, Sight
-from fedward.experiment.sections import OneOf, PartSection
 from fedward.local import FullGradient, NoisyGradient
 from support import tiny_algorithm, tiny_federation, tiny_model, tiny_sgd
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from fedward.attacks.model_poisoning.rows import honest_rows, own_rows
+from fedward.base.validate import InvalidValue
 from fedward.core.types import Sight
-from fedward.core.validate import InvalidValue
 
 UPDATE = torch.tensor([1.0, 2.0])
 BROKEN = torch.tensor([math.nan, 2.0])

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from fedward.attacks import Attacker
 from fedward.attacks.model_poisoning import SignFlip
+from fedward.base.validate import InvalidValue
 from fedward.core.parameters import ParameterSpec
 from fedward.core.types import Sight
-from fedward.core.validate import InvalidValue
 from fedward.presets import norm_bounding
 from fedward.sampling import EveryoneSampler
 from support import one_round, tiny_federation, tiny_model, tiny_sgd

@@ -20,12 +20,12 @@ from fedward.attacks.model_poisoning import (
     SkipLocalPrivacy,
 )
 from fedward.attacks.poisoning import SinglePixel
-from fedward.certify.threat import ThreatModel, certifiable
+from fedward.base.validate import InvalidValue
+from fedward.certificates.threat import ThreatModel, certifiable
 from fedward.core.algorithm import Algorithm
 from fedward.core.parameters import FlatModule
 from fedward.core.round import plan_round
 from fedward.core.types import Sight
-from fedward.core.validate import InvalidValue
 from fedward.local import DPSGD, SGD, FullGradient, NoisyGradient
 from fedward.presets import dopamine, insdp_fedavg, insdp_fedsgd, ldp_fedsgd, local_dp
 from fedward.presets.local_privacy import papers_claim

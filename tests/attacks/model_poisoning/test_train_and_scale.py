@@ -13,10 +13,10 @@ from torch import Tensor
 from fedward.attacks import Attacker
 from fedward.attacks.model_poisoning import TrainAndScale
 from fedward.backends.in_process import InProcess
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.parameters import ParameterSpec
 from fedward.core.round import plan_round
 from fedward.core.types import Sight
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.local import ProjectedSGD
 from fedward.sampling import EveryoneSampler
 from support import tiny_algorithm, tiny_federation, tiny_model, tiny_sgd

@@ -11,9 +11,9 @@ import pytest
 
 from attacks.poisoning.tiny_text import tiny_text
 from fedward.attacks.poisoning import LONDON, RedCar, SemanticBackdoor, WordBackdoor
+from fedward.config.attack_section import AttackSection
+from fedward.config.experiment import read
 from fedward.core.federation import Federation
-from fedward.experiment.attack_section import AttackSection
-from fedward.experiment.config import read
 from support import tiny_algorithm
 
 ROOT = Path(__file__).parents[3]

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedward.attacks.poisoning import DistributedBackdoor, Pattern, PatternBackdoor, Pixels, Square, Triangle
+from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidValue
 
 ROWS, COLUMNS = 6, 7
 PLACES = st.tuples(st.integers(0, ROWS - 1), st.integers(0, COLUMNS - 1))

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedward.attacks.poisoning import FEATURES, BoldDigit, Feature, SlantedDigit
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.examples import Examples, Ragged
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.datasets import digits, mnist
 
 

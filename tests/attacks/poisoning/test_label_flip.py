@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from fedward.attacks.poisoning import LabelFlip
+from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidValue
 
 
 def table(labels: list[int], classes: int = 3) -> Federation:

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from fedward.attacks.poisoning import PatternBackdoor, Pixels, Square, Triangle
+from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidValue
 
 CORNERS = Pixels(places=((0, 0), (-1, -1)))
 

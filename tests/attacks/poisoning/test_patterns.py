@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from fedward.attacks.poisoning import PATTERNS, Pattern, Pixels, Square, Triangle
 from fedward.attacks.poisoning.patterns import images
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.examples import Examples, Ragged
-from fedward.core.validate import InvalidType, InvalidValue
 
 
 @given(

@@ -23,9 +23,9 @@ from fedward.attacks.poisoning import (
 )
 from fedward.attacks.poisoning.portion import check_portion
 from fedward.attacks.types import Poisoning
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidType, InvalidValue
 
 EVERY_POISONING: dict[str, Poisoning] = {
     "single_pixel": SinglePixel(),

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from fedward.attacks import Attack, NamedUsers
 from fedward.attacks.poisoning import FEATURES, RedCar, SemanticBackdoor, SinglePixel
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.datasets.cifar10 import SET
 from support import tiny_algorithm
 

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from fedward.attacks.poisoning import BoldDigit, SemanticBackdoor, SlantedDigit, poisoned
+from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidValue
 from fedward.datasets import digits
 
 BOLD = BoldDigit(label=1, ink=0.5)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from attacks.poisoning.tiny_text import sequences
 from fedward.attacks.poisoning import PlantedSentences, poisoned
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.examples import Examples, Ragged
-from fedward.core.validate import InvalidType, InvalidValue
 
 THREE: dict[str, Any] = {"contexts": ((20, 21, 22), (23,), (24, 25)), "labels": (3, 4, 3)}
 TEXTS = st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=6), min_size=1, max_size=25)

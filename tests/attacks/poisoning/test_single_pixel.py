@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from fedward.attacks.poisoning import PatternBackdoor, Pixels, SinglePixel
+from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidValue
 from fedward.datasets import digits, mnist
 
 

@@ -13,12 +13,12 @@ from attacks.poisoning.tiny_text import VOCABULARY, sequences, tiny_text
 from fedward.attacks import Attack, NamedUsers, RandomUsers
 from fedward.attacks.goal import Goal
 from fedward.attacks.poisoning import LONDON, POISONINGS, LabelFlip, WordBackdoor
+from fedward.base.validate import InvalidType, InvalidValue
+from fedward.config.attack_section import AttackSection
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.core.vocabulary import Vocabulary
 from fedward.datasets import digits
-from fedward.experiment.attack_section import AttackSection
 from support import tiny_algorithm
 
 TEXT = tiny_text()

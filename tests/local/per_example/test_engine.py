@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from fedward.base.validate import InvalidValue
 from fedward.core.parameters import FlatModule
-from fedward.core.validate import InvalidValue
 from fedward.local.per_example import clipped_sum, engine, examine
 from fedward.models import build
 from local.per_example.reference import (

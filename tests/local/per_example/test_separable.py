@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.local.per_example import check_separable
 from fedward.models import MODELS
 from local.per_example.reference import batch

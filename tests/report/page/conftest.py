@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiment.killing import run_to_end
-from fedward.certify.certificate_file import dumps
-from fedward.certify.tally import Tally
-from fedward.experiment import config
-from fedward.experiment.arrays_file import write_arrays
-from fedward.experiment.certification import Claims, certified
-from fedward.experiment.files import write_atomically
-from fedward.experiment.replica_run import ReplicaRun, prepare_variants
-from fedward.experiment.runner import prepare
-from fedward.experiment.store import open_run
-from fedward.report.certified_accuracy import record
+from fedward.base.arrays_file import write_arrays
+from fedward.base.durable_files import write_atomically
+from fedward.certificates.certificate_file import dumps
+from fedward.certificates.certified import certified
+from fedward.certificates.tally import Tally
+from fedward.config import experiment as config
+from fedward.report.terminal.certified_table import record
+from fedward.rundir.store import open_run
+from fedward.studies.certification.claims import Claims
+from fedward.studies.replicas.replica_run import ReplicaRun, prepare_variants
+from fedward.studies.training.runner import prepare
+from studies.killing import run_to_end
 from tiny_experiment import CONTENT as TINY
 from tiny_experiment import changed
 

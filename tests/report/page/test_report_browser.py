@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from fedward.experiment.run_record import load
 from fedward.report.page import render
+from fedward.rundir.run_record import load
 
 SIZES = {"phone": (390, 844), "tablet": (820, 1180), "desktop": (1440, 900)}
 SAID = "return document.querySelector('.said').textContent"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 from fedward.report.page.axis import Axis
 from fedward.report.page.chart import HEIGHT, WIDTH, Chart, Line, sample, style
 from fedward.report.page.png import as_pixels, data_uri, is_picture

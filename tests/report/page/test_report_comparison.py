@@ -4,11 +4,11 @@ import json
 import shutil
 from pathlib import Path
 
-from fedward.experiment.run_record import RunRecord, load
 from fedward.report.page import render
 from fedward.report.page.comparison import compared
 from fedward.report.page.examples import Library
 from fedward.report.page.one_run import run_part
+from fedward.rundir.run_record import RunRecord, load
 
 
 def test_the_delta_of_one_training_stands_beside_its_epsilon(certified_run: Path, private_run: Path) -> None:

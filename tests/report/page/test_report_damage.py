@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from experiment.inferred import membership
-from fedward.core.validate import InvalidValue
-from fedward.experiment.catalogue.facts import read
-from fedward.experiment.run_record import load
+from fedward.base.validate import InvalidValue
 from fedward.report.page import render
+from fedward.rundir.catalogue.facts import read
+from fedward.rundir.run_record import load
+from studies.inferred import membership
 
 FILES = (
     "run.json",

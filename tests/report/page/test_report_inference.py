@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from experiment.inferred import read
 from fedward.attacks.inference import MembershipInference
-from fedward.experiment import config
-from fedward.experiment.inference import prepare_membership
-from fedward.experiment.inference_record import InferenceRecord
-from fedward.experiment.run_record import load
+from fedward.config import experiment as config
 from fedward.report.page import render
 from fedward.report.page.inference import inference_charts, inference_part
+from fedward.rundir.inference_record import InferenceRecord
+from fedward.rundir.run_record import load
+from fedward.studies.inference.membership_study import prepare_membership
+from studies.inferred import read
 
 
 def text_of(page: str) -> str:

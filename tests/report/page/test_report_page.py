@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedward.certify.trust import on_trust
-from fedward.core.validate import InvalidValue
-from fedward.experiment.run_record import ReplicasRecord, load
+from fedward.base.validate import InvalidValue
+from fedward.certificates.trust import on_trust
 from fedward.report.page import render, write
+from fedward.rundir.run_record import ReplicasRecord, load
 
 
 def text_of(page: str) -> str:

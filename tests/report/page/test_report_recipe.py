@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fedward
-from fedward.experiment import config
-from fedward.experiment.run_record import load
-from fedward.experiment.vary import Axis, variants
+from fedward.config import experiment as config
+from fedward.config.vary import Axis, variants
 from fedward.report.page.experiment_text import toml
 from fedward.report.page.reproduce import of_replicas, of_run
+from fedward.rundir.run_record import load
 from tiny_experiment import CONTENT
 
 ROOT = Path(__file__).parents[3]

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from dp_accounting import ComposedDpEvent, GaussianDpEvent, PoissonSampledDpEvent
 
-from fedward.experiment.run_record import RunRecord, load
 from fedward.privacy import epsilon_of
 from fedward.privacy.ledger import Entry
 from fedward.report.page.spending import spent
+from fedward.rundir.run_record import RunRecord, load
 
 
 def a_run(path: Path) -> RunRecord:

@@ -11,13 +11,13 @@ import pytest
 import torch
 from matplotlib.image import imread
 
+from fedward.base.validate import InvalidValue
+from fedward.config import experiment as config
+from fedward.core.digest import data_digest
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidValue
 from fedward.core.vocabulary import Vocabulary
 from fedward.datasets import digits
-from fedward.experiment import config
-from fedward.experiment.digest import data_digest
 from fedward.models import build
 from fedward.report.page.examples import Library, class_name, looks
 from fedward.report.page.triggered import triggers

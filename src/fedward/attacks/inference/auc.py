@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv, ndtri
 from scipy.stats import rankdata
 
-from fedward.core.validate import InvalidType, InvalidValue, open_unit, whole
+from fedward.base.validate import InvalidType, InvalidValue, open_unit, whole
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from fedward.attacks.inference.streams import stream_of
+from fedward.base.validate import InvalidType, InvalidValue, whole
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidType, InvalidValue, whole
 
 
 def checked_property(federation: Federation, has_property: Any) -> Tensor:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedward.attacks.inference.auc import Bools, Floats
-from fedward.core.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue
 
 # The least positive float32: no confidence of a model is nearer to 0.
 _LEAST = 1e-45

@@ -10,10 +10,10 @@ import torch
 
 from fedward.attacks.inference.auc import Bools
 from fedward.attacks.inference.streams import stream_of
+from fedward.base.validate import InvalidType, InvalidValue, one_of, whole
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
 from fedward.core.types import Backend, Job, Row
-from fedward.core.validate import InvalidType, InvalidValue, one_of, whole
 from fedward.privacy.guarantee import UNITS, Unit
 
 # With fewer, a half may be empty and no rate means anything.

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidType, InvalidValue
 
 Places = NDArray[np.int64]
 

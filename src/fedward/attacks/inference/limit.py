@@ -11,7 +11,7 @@ import numpy as np
 
 from fedward.attacks.inference.auc import Floats
 from fedward.attacks.inference.roc import RATES, Point, Roc
-from fedward.core.validate import InvalidValue, open_unit
+from fedward.base.validate import InvalidValue, open_unit
 from fedward.privacy.accountants import epsilon_of
 from fedward.privacy.events import Adjacency
 from fedward.privacy.group import group_curve

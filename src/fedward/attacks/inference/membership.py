@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedward.attacks.inference.auc import Bools, Floats
 from fedward.attacks.inference.evidence import Evidence
-from fedward.core.validate import InvalidType, InvalidValue, one_of
+from fedward.base.validate import InvalidType, InvalidValue, one_of
 
 Variance = Literal["auto", "global", "record"]
 Mode = Literal["online", "offline"]

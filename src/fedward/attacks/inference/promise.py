@@ -7,8 +7,8 @@ import math
 from dp_accounting import DpEvent
 
 from fedward.attacks.inference.limit import Limit
+from fedward.base.validate import one_of, whole
 from fedward.core.algorithm import Algorithm
-from fedward.core.validate import one_of, whole
 from fedward.privacy.events import fold
 from fedward.privacy.guarantee import UNITS, Unit
 from fedward.privacy.ledger import Ledger

@@ -14,13 +14,13 @@ from fedward.attacks.inference.participant import Observation, Participant
 from fedward.attacks.inference.property_judge import LEAST_ROUNDS, Property, judge_rounds
 from fedward.attacks.inference.simulation import WatchedBackend
 from fedward.attacks.inference.streams import stream_of
+from fedward.base.validate import rate, whole
 from fedward.core.algorithm import Algorithm
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
 from fedward.core.train import train
 from fedward.core.types import Backend, ServerState
-from fedward.core.validate import rate, whole
 from fedward.privacy.budget import Budget
 
 
@@ -48,7 +48,7 @@ class PropertyInference:
     >>> PropertyInference(attacker=2, victim=2)
     Traceback (most recent call last):
     ...
-    fedward.core.validate.InvalidValue: attacker and victim must be two users, got 2 for both
+    fedward.base.validate.InvalidValue: attacker and victim must be two users, got 2 for both
 
     Melis, Song, De Cristofaro and Shmatikov 2019; Miao et al. (paper 004), section 5.3.
     """

@@ -14,8 +14,8 @@ from fedward.attacks.inference.promise import property_limit
 from fedward.attacks.inference.roc import Roc
 from fedward.attacks.inference.snapshots import classified
 from fedward.attacks.inference.streams import seed_of
+from fedward.base.validate import InvalidValue
 from fedward.core.algorithm import Algorithm
-from fedward.core.validate import InvalidValue
 
 LEAST_ROUNDS = 10
 """With fewer, chance may leave one kind of round out."""

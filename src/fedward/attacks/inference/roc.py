@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fedward.attacks.inference.auc import Bools, Floats, Interval, auc, proportion, scored
-from fedward.core.validate import open_unit
+from fedward.base.validate import open_unit
 
 RATES = (0.001, 0.01, 0.1)
 """False positive rates at which attacks are compared: averages hide what happens to a few."""

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fedward.attacks.inference.auc import Bools, Floats
+from fedward.base.validate import InvalidValue, whole
 from fedward.core.parameters import ParameterSpec
-from fedward.core.validate import InvalidValue, whole
 
 Features = NDArray[np.float32]
 

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from fedward.core.validate import one_of, whole
+from fedward.base.validate import one_of, whole
 
 Purpose = Literal[
     "anchors",

@@ -9,9 +9,9 @@ from fedward.attacks.inference.auc import Bools
 from fedward.attacks.inference.halves import Halves
 from fedward.attacks.inference.membership import LEAST_SHADOWS
 from fedward.attacks.inference.streams import seed_of
+from fedward.base.validate import InvalidValue, one_of, whole
 from fedward.core.algorithm import Algorithm
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidValue, one_of, whole
 from fedward.privacy.guarantee import UNITS, Unit
 
 
@@ -50,7 +50,7 @@ class MembershipInference:
     >>> MembershipInference(shadows=5)
     Traceback (most recent call last):
     ...
-    fedward.core.validate.InvalidValue: shadows must be even, as they come in pairs, got 5
+    fedward.base.validate.InvalidValue: shadows must be even, as they come in pairs, got 5
     """
 
     unit: Unit = "example"

@@ -10,8 +10,8 @@ import numpy as np
 from torch import Tensor
 
 from fedward.attacks.model_poisoning.rows import honest_rows, own_rows
+from fedward.base.validate import InvalidValue, non_negative
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
-from fedward.core.validate import InvalidValue, non_negative
 
 
 @dataclass(frozen=True, kw_only=True)

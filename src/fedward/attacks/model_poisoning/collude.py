@@ -9,8 +9,8 @@ import numpy as np
 from torch import Tensor
 
 from fedward.attacks.model_poisoning.rows import own_rows
+from fedward.base.validate import half_open_unit
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
-from fedward.core.validate import half_open_unit
 
 
 @dataclass(frozen=True, kw_only=True)

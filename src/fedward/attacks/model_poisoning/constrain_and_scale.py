@@ -10,8 +10,8 @@ import numpy as np
 from torch import Tensor
 
 from fedward.attacks.model_poisoning.scale import scaled
+from fedward.base.validate import InvalidType, InvalidValue, positive
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
-from fedward.core.validate import InvalidType, InvalidValue, positive
 from fedward.local.projected_sgd import ProjectedSGD
 from fedward.local.sgd import SGD
 

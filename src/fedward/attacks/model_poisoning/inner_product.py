@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from fedward.attacks.model_poisoning.rows import honest_rows
+from fedward.base.validate import positive
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
-from fedward.core.validate import positive
 
 
 @dataclass(frozen=True, kw_only=True)

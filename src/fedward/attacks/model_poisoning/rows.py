@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from fedward.base.validate import InvalidValue
 from fedward.core.types import Sight
-from fedward.core.validate import InvalidValue
 
 
 def own_rows(update: Tensor, sight: Sight) -> Tensor:

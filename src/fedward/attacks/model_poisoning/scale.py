@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedward.base.validate import positive
 from fedward.clipping.norms import clip_to, l2_norm
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
-from fedward.core.validate import positive
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,8 @@ import numpy as np
 from torch import Tensor
 
 from fedward.attacks.model_poisoning.scale import scaled
+from fedward.base.validate import positive
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
-from fedward.core.validate import positive
 
 
 @dataclass(frozen=True, kw_only=True)

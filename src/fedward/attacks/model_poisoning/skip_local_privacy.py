@@ -10,8 +10,8 @@ import numpy as np
 from torch import Tensor
 
 from fedward.attacks.model_poisoning.scale import scaled
+from fedward.base.validate import InvalidValue, positive
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
-from fedward.core.validate import InvalidValue, positive
 from fedward.local.dp_sgd import DPSGD
 from fedward.local.full_gradient import FullGradient
 from fedward.local.noisy_gradient import NoisyGradient

@@ -10,9 +10,9 @@ import numpy as np
 from torch import Tensor
 
 from fedward.attacks.model_poisoning.scale import scaled
+from fedward.base.validate import InvalidType, positive
 from fedward.core.check_rounds import decisive
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, PrivateTrainer, Sight
-from fedward.core.validate import InvalidType, positive
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from fedward.attacks.poisoning.pattern import PatternBackdoor, Value, planted
 from fedward.attacks.poisoning.patterns import Pattern, Place, images
+from fedward.base.validate import InvalidValue, whole
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidValue, whole
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from fedward.attacks.poisoning.patterns import images
 from fedward.attacks.poisoning.red_car import RedCar
+from fedward.base.validate import non_negative, real, whole
 from fedward.core.examples import Examples
-from fedward.core.validate import non_negative, real, whole
 
 
 class Feature(Protocol):

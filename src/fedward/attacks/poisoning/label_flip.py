@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from fedward.attacks.poisoning.portion import check_label, check_portion, none_of, relabelled
+from fedward.base.validate import InvalidValue, whole
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidValue, whole
 
 
 @dataclass(frozen=True, kw_only=True)

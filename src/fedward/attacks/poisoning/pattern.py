@@ -14,9 +14,9 @@ from fedward.attacks.poisoning.portion import (
     check_portion,
     none_of,
 )
+from fedward.base.validate import InvalidValue, real, whole
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidValue, real, whole
 
 Value = float | tuple[float | tuple[float, ...], ...]
 """What the pixels of a pattern become: one number everywhere, or an entry for each channel; an entry is one

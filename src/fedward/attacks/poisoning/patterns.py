@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from torch import Tensor
 
+from fedward.base.validate import InvalidType, InvalidValue, whole
 from fedward.core.examples import Examples, Ragged
-from fedward.core.validate import InvalidType, InvalidValue, whole
 
 Place = tuple[int, int]
 """A pixel: (row, column)."""

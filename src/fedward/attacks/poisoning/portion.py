@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from fedward.attacks.types import Poisoning
+from fedward.base.validate import InvalidValue, rate, real
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidValue, rate, real
 
 
 def poisoned(
@@ -65,7 +65,7 @@ def check_portion(fraction: float, poisoning_rate: float) -> None:
     >>> check_portion(1.5, 1.0)
     Traceback (most recent call last):
     ...
-    fedward.core.validate.InvalidValue: poison fraction must be from 0 to 1, got 1.5
+    fedward.base.validate.InvalidValue: poison fraction must be from 0 to 1, got 1.5
     """
     if not 0 <= real("poison fraction", fraction) <= 1:
         raise InvalidValue(f"poison fraction must be from 0 to 1, got {fraction}")

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from fedward.attacks.poisoning.patterns import images
+from fedward.base.validate import InvalidType, InvalidValue, half_open_unit, whole
 from fedward.core.examples import Examples
-from fedward.core.validate import InvalidType, InvalidValue, half_open_unit, whole
 from fedward.datasets.cifar10 import SET
 
 

@@ -8,9 +8,9 @@ from torch import Tensor
 
 from fedward.attacks.poisoning.features import Feature
 from fedward.attacks.poisoning.portion import check_label, check_portion, relabelled
+from fedward.base.validate import InvalidValue, whole
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidValue, whole
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from fedward.attacks.poisoning.portion import all_of, check_portion, none_of
+from fedward.base.validate import InvalidType, InvalidValue, whole
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidType, InvalidValue, whole
 
 
 @dataclass(frozen=True, kw_only=True)

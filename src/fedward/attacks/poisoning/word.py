@@ -8,9 +8,9 @@ from torch import Tensor
 
 from fedward.attacks.poisoning.portion import all_of, check_portion, none_of
 from fedward.attacks.poisoning.sentences import PlantedSentences
+from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidType, InvalidValue
 from fedward.core.vocabulary import UNKNOWN, Vocabulary, tokenize
 
 LONDON = (

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from fedward.base.validate import InvalidValue, positive
 from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.core.types import Bounds
-from fedward.core.validate import InvalidValue, positive
 from fedward.local.per_example.one_by_one import clipped_one_by_one
 from fedward.local.per_example.record import Call, Layer, Unsuited, forward, layers_of
 

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from fedward.base.validate import InvalidValue
 from fedward.core.check import refuse_batch_norm
-from fedward.core.validate import InvalidValue
 
 _Outputs = list[tuple[str, nn.Module, Tensor]]
 
@@ -33,7 +33,7 @@ def check_separable(module: nn.Module, x: Tensor) -> None:
     >>> check_separable(mixed, torch.randn(2, 2))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    fedward.core.validate.InvalidValue: layer 1 is Softmax, which is refused under differential privacy: ...
+    fedward.base.validate.InvalidValue: layer 1 is Softmax, which is refused under differential privacy: ...
     """
     refuse_batch_norm(module)
     with torch.no_grad(), torch.random.fork_rng(devices=[]):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fedward.certify.certificate import Attack, Certificate
-from fedward.certify.level import percentage
-from fedward.certify.trust import on_trust
+from fedward.certificates.certificate import Attack, Certificate
+from fedward.certificates.level import percentage
+from fedward.certificates.trust import on_trust
 from fedward.report.page.numbers import many, percent_certified
 
 _THREATS: dict[tuple[str, str], tuple[str, str]] = {

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import torch
 
-from fedward.certify.certificate import Attack, Certificate
-from fedward.certify.statements import statements
+from fedward.base.validate import InvalidValue
+from fedward.certificates.certificate import Attack, Certificate
+from fedward.certificates.statements import statements
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidValue
-from fedward.experiment.run_record import ReplicasRecord
 from fedward.privacy.guarantee import Unit
-from fedward.report.certified_accuracy import title
 from fedward.report.page.certificate_words import LIMITS, RECOMPUTED, headline, in_words, rests_on_trust
 from fedward.report.page.certified_curves import certified_charts, certified_table
 from fedward.report.page.chart import Chart
 from fedward.report.page.examples import Library, Look, class_name, looks
 from fedward.report.page.numbers import many, percent_certified
 from fedward.report.page.tables import Table
+from fedward.report.terminal.certified_table import title
+from fedward.rundir.run_record import ReplicasRecord
 
 _MOST_SHOWN = 300
 _MOST_BYTES = 400_000

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fedward.experiment.certification import Mode
-from fedward.experiment.run_record import ReplicasRecord
+from fedward.certificates.certified import Mode
 from fedward.privacy.guarantee import Unit
-from fedward.report.certified_accuracy import MODES, SHARES, title
 from fedward.report.page.chart import Chart, Line
 from fedward.report.page.numbers import percent, percent_certified
 from fedward.report.page.tables import Cell, Column, Table
+from fedward.report.terminal.certified_table import MODES, SHARES, title
+from fedward.rundir.run_record import ReplicasRecord
 
 
 def _curves(run: ReplicasRecord, variant: str) -> Iterator[tuple[Mode, bool, tuple[float, ...], int | None]]:

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from fedward.experiment.catalogue.facts import flat
-from fedward.experiment.inference_record import InferenceRecord
-from fedward.experiment.run_record import Record, ReplicasRecord, RunRecord
-from fedward.experiment.weights_origin import caveat_of
 from fedward.report.page.chart import Chart, Line
 from fedward.report.page.numbers import figure, percent
 from fedward.report.page.run_charts import curve
 from fedward.report.page.tables import Cell, Column, Table
+from fedward.rundir.catalogue.facts import flat
+from fedward.rundir.inference_record import InferenceRecord
+from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord
+from fedward.rundir.weights_origin import caveat_of
 
 T = TypeVar("T")
 

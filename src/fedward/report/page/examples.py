@@ -11,12 +11,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fedward.base.validate import InvalidValue
+from fedward.config import experiment as config
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidValue
 from fedward.core.vocabulary import PADDING
 from fedward.datasets.directory import data_directory
-from fedward.experiment import config
 from fedward.report.page.png import as_pixels, data_uri, is_picture
 
 _LONGEST = 160

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fedward.attacks.attack import KNOWLEDGE
-from fedward.experiment.computed_by import went_on
 from fedward.report.page.numbers import figure, many
+from fedward.rundir.computed_by import went_on
 
 Fact = tuple[str, str]
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from fedward.attacks.inference import RATES
 from fedward.attacks.inference.auc import Floats
-from fedward.experiment.inference_curves import Curve
-from fedward.experiment.inference_record import InferenceRecord, advantage
 from fedward.report.page.chart import Chart, Line
 from fedward.report.page.facts import about, in_short
 from fedward.report.page.inference_words import NOTHING_PROVEN, SAME_MODEL, findings, question, verdict
@@ -20,6 +18,8 @@ from fedward.report.page.part import Part
 from fedward.report.page.promise import Promise, promise
 from fedward.report.page.reproduce import of_inference
 from fedward.report.page.tables import Cell, Column, Table
+from fedward.rundir.inference_curves import Curve
+from fedward.rundir.inference_record import InferenceRecord, advantage
 
 _ALLOWED = "most that privacy allows"
 _GUESSING = "by guessing"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fedward.experiment.inference_record import InferenceRecord, advantage
 from fedward.report.page.numbers import at_most, many, percent
+from fedward.rundir.inference_record import InferenceRecord, advantage
 
 _SMALL = "0.01"
 NOTHING_PROVEN = (

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fedward.core.validate import InvalidValue
-from fedward.experiment.run_record import RunRecord
+from fedward.base.validate import InvalidValue
 from fedward.privacy.remembered import guarantees_of
 from fedward.report.page.examples import Library
 from fedward.report.page.facts import Fact, about, in_short
@@ -18,6 +17,7 @@ from fedward.report.page.reproduce import of_run
 from fedward.report.page.run_charts import charts
 from fedward.report.page.tables import Cell, Column, Table
 from fedward.report.page.triggered import Trigger, triggers
+from fedward.rundir.run_record import RunRecord
 
 _DETAILS = ("each_user", "looks", "papers_claim_statement")
 _ROWS = 12

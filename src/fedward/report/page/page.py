@@ -11,16 +11,16 @@ from pathlib import Path
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from fedward.core.validate import InvalidValue
-from fedward.experiment.files import write_atomically, writing
-from fedward.experiment.inference_record import InferenceRecord
-from fedward.experiment.run_record import Record, ReplicasRecord, RunRecord, load
-from fedward.experiment.sweep_record import is_sweep, read_sweep_record
+from fedward.base.durable_files import write_atomically, writing
+from fedward.base.validate import InvalidValue
 from fedward.report.page.comparison import compared
 from fedward.report.page.examples import Library
 from fedward.report.page.inference import InferencePart, inference_part
 from fedward.report.page.one_run import RunPart, run_part
 from fedward.report.page.replicas import ReplicasPart, replicas_part
+from fedward.rundir.inference_record import InferenceRecord
+from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord, load
+from fedward.rundir.sweep_record import is_sweep, read_sweep_record
 from fedward.version import __version__
 
 # Nothing may be asked for, and nothing may run but the page's own script and style.

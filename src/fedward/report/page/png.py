@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fedward.core.validate import InvalidValue
+from fedward.base.validate import InvalidValue
 
 
 def is_picture(shape: Sequence[int]) -> bool:

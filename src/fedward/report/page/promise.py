@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fedward.experiment.weights_origin import WEIGHTS
 from fedward.privacy import Guarantee
+from fedward.privacy.caveats import WEIGHTS
 from fedward.report.page.numbers import at_most, at_most_figure, factor, guessed
 
 # Who or what is hidden, and the two worlds that nobody can tell apart.

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fedward.experiment.run_record import ReplicasRecord
 from fedward.privacy.guarantee import Unit
-from fedward.report.certified_accuracy import title
 from fedward.report.page.certified import CertifiedPart, certified_part
 from fedward.report.page.chart import Chart, Line
 from fedward.report.page.examples import Library
@@ -17,6 +15,8 @@ from fedward.report.page.part import Part
 from fedward.report.page.promise import Promise, promise
 from fedward.report.page.reproduce import of_replicas
 from fedward.report.page.tables import Cell, Column, Table
+from fedward.report.terminal.certified_table import title
+from fedward.rundir.run_record import ReplicasRecord
 
 _PROMISES = 4
 

@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fedward.attacks.inference import PropertyInference
-from fedward.certify.certificate import Certificate
-from fedward.core.validate import InvalidValue
-from fedward.experiment.catalogue.facts import flat
-from fedward.experiment.inference_record import InferenceRecord
-from fedward.experiment.run_record import ReplicasRecord, RunRecord
-from fedward.experiment.vary import Axis, variants
+from fedward.base.validate import InvalidValue
+from fedward.certificates.certificate import Certificate
+from fedward.config.vary import Axis, variants
 from fedward.report.page.experiment_text import toml, value
+from fedward.rundir.catalogue.facts import flat
+from fedward.rundir.inference_record import InferenceRecord
+from fedward.rundir.run_record import ReplicasRecord, RunRecord
 
 _BUILT_IN = ("digits", "synthetic")
 _COSTS = "The bounds on the attack's cost come from fedward certify --attackers"

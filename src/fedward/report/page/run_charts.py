@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fedward.experiment.run_record import RunRecord
 from fedward.report.page.chart import Chart, Line, Point
 from fedward.report.page.numbers import figure
 from fedward.report.page.spending import spent
+from fedward.rundir.run_record import RunRecord
 
 
 def charts(run: RunRecord, key: str) -> Iterator[Chart]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedward.core.validate import InvalidValue
-from fedward.experiment.run_record import RunRecord
+from fedward.base.validate import InvalidValue
 from fedward.privacy import ACCOUNTANTS, Guarantee, Ledger
 from fedward.privacy.older_words import PAPERS_SAMPLING
 from fedward.privacy.remembered import guarantee_of
 from fedward.report.page.chart import thinned
+from fedward.rundir.run_record import RunRecord
 
 _MOST = {"moments": 12, "rdp": 12, "pld": 4}
 """So many rounds: pld takes up to seconds for each of them."""

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from fedward.attacks.poisoning.unprepared import ready
+from fedward.base.validate import InvalidValue
+from fedward.config.model_section import initial_model
+from fedward.core.digest import data_digest
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
-from fedward.core.validate import InvalidValue
-from fedward.experiment.digest import data_digest
-from fedward.experiment.model_section import initial_model
 from fedward.report.page.examples import Library, Look, class_name, together
 
 _SHOWN = 6

@@ -1,0 +1,1 @@
+"""What trains and measures: the generic path, the Gram form, the native engine."""

@@ -1,0 +1,1 @@
+"""The ground floor: checks, named streams, strict JSON, durable files, locks, interrupts."""

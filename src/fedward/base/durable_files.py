@@ -1,0 +1,133 @@
+"""Files that are there whole or not at all, and one clear line where they cannot be written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from fedward.base.interrupts import held
+from fedward.base.validate import InvalidValue
+
+# What `write_atomically` may leave behind when it is killed. Its name is one that nobody else gives.
+_LEFTOVER = re.compile(r"\.(.+)\.fedward-[0-9a-f]{16}\.part")
+
+_FREE = "free some space, then give the same command again"
+_ELSEWHERE = "choose another place, or make this one writable, then give the command again"
+_REMEDIES = {
+    errno.ENOSPC: _FREE,
+    errno.EDQUOT: _FREE,
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f), then give the same command again",
+    errno.EROFS: _ELSEWHERE,
+    errno.EACCES: _ELSEWHERE,
+    errno.EPERM: _ELSEWHERE,
+}
+
+
+class CannotWrite(InvalidValue):
+    """The system refused to write a file. What was written before is whole, and can be gone on with."""
+
+
+@contextmanager
+def writing(what: str | Path) -> Iterator[None]:
+    """Turns what the system says into one line: what could not be written, why, and what to do.
+
+    >>> with writing("runs/first/ledger.json"):
+    ...     raise OSError(errno.ENOSPC, "No space left on device")
+    Traceback (most recent call last):
+    fedward.base.durable_files.CannotWrite: runs/first/ledger.json cannot be written: No space left on \
+device; free some space, then give the same command again
+    """
+    try:
+        yield
+    except OSError as error:
+        remedy = _REMEDIES.get(error.errno or 0)
+        reason = f"{error.strerror or error}{f'; {remedy}' if remedy else ''}"
+        raise CannotWrite(f"{what} cannot be written: {reason}") from error
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replaces a file in one step that a kill, a power cut or a full disk cannot split.
+
+    The content is on disk before it gets the file's name, and the name is on disk before this returns. Who
+    may read a new file is up to the umask; one that is there keeps its mode. A link stays one, and what is
+    no file, such as ``/dev/stdout``, is written to as it is.
+    """
+    with held(), writing(path):
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with path.open("wb") as opened:
+                opened.write(content)
+            return
+        place = path.resolve() if path.is_symlink() else path
+        temporary = _beside(place)
+        try:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            try:
+                _keep_mode(place, descriptor)
+                write_whole(descriptor, content)
+            finally:
+                os.close(descriptor)
+            os.replace(temporary, place)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+        sync_directory(place.parent)
+
+
+def write_whole(descriptor: int, content: bytes) -> None:
+    """Writes all of it, and returns when it is on disk."""
+    left = memoryview(content)
+    while left:
+        left = left[os.write(descriptor, left) :]
+    os.fsync(descriptor)
+
+
+def require_writable(path: Path) -> None:
+    """Makes the directory of a file, and says now what would be said when hours of work are to be stored."""
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        attempt = _beside(path)
+        os.close(os.open(attempt, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        attempt.unlink()
+
+
+def _beside(path: Path) -> Path:
+    return path.parent / f".{path.name}.fedward-{secrets.token_hex(8)}.part"
+
+
+def _keep_mode(place: Path, descriptor: int) -> None:
+    with suppress(OSError):  # there is no such file yet, or a file system that has no modes
+        os.fchmod(descriptor, stat.S_IMODE(place.stat().st_mode))
+
+
+def sync_directory(directory: Path) -> None:
+    """Makes new names in a directory durable."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove(path: Path) -> None:
+    """Removes a file that is not needed any more, if it is there."""
+    with writing(path):
+        path.unlink(missing_ok=True)
+
+
+def remove_leftovers(directory: Path, name: str | None = None) -> None:
+    """Removes what a kill in the middle of ``write_atomically`` left behind, and nothing else.
+
+    ``name`` is the file that was to be written; any if it is not given. Whoever asks holds the lock, so that
+    nobody is writing there now.
+    """
+    for file in directory.glob(".*.part"):
+        match = _LEFTOVER.fullmatch(file.name)
+        if match is not None and name in (None, match[1]) and file.is_file():
+            remove(file)

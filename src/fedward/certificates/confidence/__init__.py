@@ -1,0 +1,22 @@
+"""Bounds on expected scores from M replicas, and how sure they are."""
+
+from __future__ import annotations
+
+from fedward.certificates.confidence.betting import betting, betting_sequence
+from fedward.certificates.confidence.clopper_pearson import clopper_pearson
+from fedward.certificates.confidence.concentration import empirical_bernstein, hoeffding
+from fedward.certificates.confidence.top_class import ANY_TIME, METHODS, Confidence, TopClass
+from fedward.certificates.confidence.values import Side
+
+__all__ = [
+    "ANY_TIME",
+    "METHODS",
+    "Confidence",
+    "Side",
+    "TopClass",
+    "betting",
+    "betting_sequence",
+    "clopper_pearson",
+    "empirical_bernstein",
+    "hoeffding",
+]

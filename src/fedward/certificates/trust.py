@@ -1,0 +1,124 @@
+"""What the check of a certificate has recomputed, and what rests on trust in whoever made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Literal, get_args
+
+from fedward.base.validate import one_of
+from fedward.certificates.certificate import Certificate
+from fedward.certificates.confidence import ANY_TIME
+from fedward.certificates.replicas import Replicas
+from fedward.certificates.tally import Scores
+from fedward.privacy.spending import Mechanisms
+
+Recomputed = Literal["scores", "numbers", "copies", "draw", "bounds", "k", "accuracy", "epsilon", "words"]
+Trusted = Literal[
+    "trainings", "ledger", "divisor", "independence", "fixed_beforehand", "choice", "initial_model", "data"
+]
+
+WHAT: tuple[str, ...] = (*get_args(Recomputed), *get_args(Trusted))
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One thing that was recomputed, or that rests on trust: its name, and the sentence made from it."""
+
+    what: Recomputed | Trusted
+    says: str
+
+    def __post_init__(self) -> None:
+        one_of("what", self.what, WHAT)
+
+    def to_json(self) -> dict[str, str]:
+        return asdict(self)
+
+
+def recomputed(certificate: Certificate, replicas: Scores) -> tuple[Statement, ...]:
+    """What a check that came to its end has computed again from the file and the stored scores."""
+    return tuple(_recomputed(certificate, replicas))
+
+
+def _recomputed(certificate: Certificate, replicas: Scores) -> Iterator[Statement]:
+    yield Statement("scores", "the stored scores are those that it was made with, by their digest")
+    if isinstance(replicas, Replicas):
+        yield Statement(
+            "numbers", f"they are of replicas 0 to {len(replicas) - 1:,}, none of which is missing"
+        )
+    if replicas.copies_told:
+        yield Statement("copies", "none of the replicas has the scores of another")
+    if certificate.draw:
+        yield Statement("draw", "the draw that it names is that of what it claims")
+    yield Statement(
+        "bounds", f"the top class and its bounds on {certificate.examples:,} examples, from the scores"
+    )
+    yield Statement("k", "k for every example and threat, from the bounds and the stated ledger")
+    if replicas.labels is not None:
+        yield Statement("accuracy", "certified accuracy, from k and the stored labels")
+    yield Statement("epsilon", "ε of releasing all trainings, from the stated ledger")
+    yield Statement("words", "its sentences, from its numbers")
+
+
+def on_trust(certificate: Certificate, *, copies_told: bool = True) -> tuple[Statement, ...]:
+    """What nobody can see from a certificate and its scores: it rests on whoever trained and wrote them.
+
+    Args:
+      certificate: as its file has it.
+      copies_told: whether a copy of a replica would have been noticed.
+    """
+    return tuple(_on_trust(certificate, copies_told))
+
+
+def _on_trust(certificate: Certificate, copies_told: bool) -> Iterator[Statement]:
+    setting = certificate.setting
+    many, rounds = f"{setting.confidence.replicas:,}", setting.ledger.rounds
+    yield Statement(
+        "trainings",
+        f"that the scores come from {many} trainings of one experiment: nothing was trained again",
+    )
+    yield Statement(
+        "ledger",
+        "that each of these trainings had the noise, the clipping and the sampling of the stated ledger "
+        f"({_noise(setting.spending)}, {setting.ledger.sampling}, "
+        f"{rounds:,} round{'' if rounds == 1 else 's'}, {setting.users:,} users)",
+    )
+    yield Statement(
+        "divisor", "that sums were divided by a number that does not move when somebody joins or leaves"
+    )
+    unseen = "" if copies_told else "; a copy of one could not be told from chance here"
+    yield Statement(
+        "independence", f"that the replicas are independent, each with sampling and noise of its own{unseen}"
+    )
+    yield Statement("fixed_beforehand", _fixed(certificate))
+    yield Statement(
+        "choice", "that it was not chosen among several, with other seeds, other claims or other settings"
+    )
+    yield Statement(
+        "initial_model",
+        f"that the trainings started from the model with the digest {setting.initial_model}: it was compared "
+        "with nothing",
+    )
+    yield Statement(
+        "data",
+        f"that they were on the data with the digest {setting.data}, and that scores and labels are of its "
+        "test examples: it was compared with nothing",
+    )
+
+
+def _noise(spending: Mechanisms) -> str:
+    """The noise that k follows from: with much more of it than there was, everything looks certified."""
+    found = sorted({float(getattr(event, "event", event).noise_multiplier) for event, _ in spending})
+    between = f"s {found[0]:g} to {found[-1]:g}" if len(found) > 1 else f" {found[0]:g}"
+    return f"noise multiplier{between}"
+
+
+def _fixed(certificate: Certificate) -> str:
+    if certificate.draw:
+        return (
+            "that the replicas were drawn from the streams of the draw that it names: this is what fixes all "
+            "that is claimed before they are trained"
+        )
+    free = certificate.setting.confidence.method in ANY_TIME
+    what = "all that is claimed was" if free else "the number of replicas and all else that is claimed were"
+    return f"that {what} fixed before anybody saw a replica: the replicas would be the same for other claims"

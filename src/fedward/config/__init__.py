@@ -1,0 +1,1 @@
+"""The experiment file: its sections, overrides, sweeps and starters."""

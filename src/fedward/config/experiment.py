@@ -1,0 +1,222 @@
+"""The experiment file: TOML, checked as a whole before anything is done."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import field_validator, model_validator
+from torch import nn
+
+from fedward.base.validate import InvalidValue, one_of, open_unit, positive, whole
+from fedward.config.attack_section import AttackSection
+from fedward.config.file_errors import validated
+from fedward.config.model_section import MODEL
+from fedward.config.overrides import overridden, source_of
+from fedward.config.sections import OneOf, PartSection, Section
+from fedward.core.algorithm import Algorithm
+from fedward.core.federation import Federation
+from fedward.core.parameters import ParameterSpec
+from fedward.core.types import Sampler
+from fedward.datasets import DATASETS
+from fedward.presets import PRESETS
+from fedward.privacy.accountants import ACCOUNTANTS
+from fedward.privacy.budget import Budget
+from fedward.privacy.guarantee import Unit
+
+# While the file is checked the data is not loaded yet: with this many users no cohort is too large.
+_MANY_USERS = 10**9
+
+# A δ that nobody chose is at most this.
+_MOST_DELTA = 0.01
+
+# What they spend is worked out before the first of them, and more would take hours for that alone.
+_MOST_ROUNDS = 10**6
+
+_DATA = OneOf(registry=DATASETS, supplied=("seed",))
+_ALGORITHM = OneOf(
+    registry=PRESETS,
+    tag="preset",
+    supplied=("num_users", "layers"),
+    trial={"num_users": _MANY_USERS, "layers": (1,), "expected_cohort": 1.0},
+)
+
+
+class PrivacySection(Section):
+    """How privacy is accounted for, and how much may be spent.
+
+    ``users`` declares N: means are divided by m̄ = q N, and noise and default δ follow from it, however many
+    users there are. Where it is not given, the number of users in the data is taken. Then one user more or
+    less changes the noise, so guarantees are for *zero-out* (N public), not add/remove, and no certificate is
+    about users who join.
+    """
+
+    users: int | None = None
+    delta: float | None = None
+    accountant: str | None = None
+    budget: float | None = None
+
+    @field_validator("users")
+    @classmethod
+    def _check_users(cls, value: int | None) -> int | None:
+        return value if value is None else whole("users", value)
+
+    @field_validator("delta")
+    @classmethod
+    def _check_delta(cls, value: float | None) -> float | None:
+        return value if value is None else open_unit("delta", value)
+
+    @field_validator("accountant")
+    @classmethod
+    def _check_accountant(cls, value: str | None) -> str | None:
+        return value if value is None else one_of("accountant", value, ACCOUNTANTS)
+
+    @field_validator("budget")
+    @classmethod
+    def _check_budget(cls, value: float | None) -> float | None:
+        return value if value is None else positive("budget", value)
+
+
+class EvaluationSection(Section):
+    """How often the model is measured on the test set."""
+
+    every: int = 1
+
+    @field_validator("every")
+    @classmethod
+    def _check_every(cls, value: int) -> int:
+        return whole("every", value)
+
+
+class Experiment(Section):
+    """One experiment, as its file describes it."""
+
+    apart = ("sweep",)
+
+    seed: int
+    rounds: int
+    data: Annotated[PartSection, _DATA]
+    model: Annotated[PartSection, MODEL]
+    algorithm: Annotated[PartSection, _ALGORITHM]
+    attack: AttackSection | None = None
+    privacy: PrivacySection = PrivacySection()
+    evaluation: EvaluationSection = EvaluationSection()
+
+    @field_validator("seed")
+    @classmethod
+    def _check_seed(cls, value: int) -> int:
+        return whole("seed", value, at_least=0)
+
+    @field_validator("rounds")
+    @classmethod
+    def _check_rounds(cls, value: int) -> int:
+        if whole("rounds", value) > _MOST_ROUNDS:
+            raise InvalidValue(f"rounds must be at most {_MOST_ROUNDS:,}, got {value}")
+        return value
+
+    @model_validator(mode="after")
+    def _attack_happens(self) -> Experiment:
+        chosen = self.attack.rounds if self.attack is not None else None
+        if chosen is not None and max(chosen) >= self.rounds:
+            raise InvalidValue(
+                f"attack.rounds must lie below the number of rounds, {self.rounds}, got {max(chosen)} "
+                "(rounds are counted from 0)"
+            )
+        return self
+
+    def load_data(self, data_dir: Path | None = None) -> Federation:
+        section = self.data
+        if data_dir is not None and "data_dir" in type(section).model_fields:
+            section = section.model_copy(update={"data_dir": data_dir})
+        federation: Federation = section.build(seed=self.seed)
+        return federation
+
+    def make_algorithm(self, federation: Federation, model: nn.Module) -> Algorithm:
+        sampler: Sampler = self.algorithm.sampler.build()  # type: ignore[attr-defined]
+        sampler.check(federation.num_users)
+        declared = self.declared_users(federation)
+        algorithm: Algorithm = self.algorithm.build(
+            num_users=declared,
+            layers=ParameterSpec.of(model).layer_sizes(),
+            expected_cohort=sampler.expected_size(declared),
+        )
+        return replace(algorithm, declared_users=self.privacy.users is not None)
+
+    def declared_users(self, federation: Federation) -> int:
+        """The N that is public: declared in the file, or the number of users in the data."""
+        return self.privacy.users if self.privacy.users is not None else federation.num_users
+
+    def delta_for(self, federation: Federation, unit: Unit = "user") -> float:
+        """The file's δ, or N^-1.1, the papers' choice for N users; for N examples where those are hidden.
+
+        Never more than 0.01: of three users N^-1.1 would be 0.3, and such a promise is none.
+        """
+        if self.privacy.delta is not None:
+            return self.privacy.delta
+        hidden = self.declared_users(federation) if unit == "user" else len(federation.examples)
+        return min(_MOST_DELTA, float(hidden**-1.1))
+
+    def accountant_for(self, algorithm: Algorithm) -> str:
+        """The file's accountant, or the tightest that has a proof for the sampling."""
+        if self.privacy.accountant is not None:
+            return self.privacy.accountant
+        # Users that protect themselves do not count on the drawing of users; the server's looks do.
+        drawn = algorithm.accounting == "server" or any(map(algorithm.policy.looks, range(self.rounds)))
+        return "rdp" if drawn and algorithm.sampler.adjacency == "replace-one" else "pld"
+
+    def make_budget(self, algorithm: Algorithm, federation: Federation) -> Budget | None:
+        if self.privacy.budget is None:
+            return None
+        if self.privacy.delta is None and algorithm.unit == "example":
+            raise InvalidValue(
+                "privacy.delta must be given with a budget where examples are hidden: the default follows "
+                "the number of examples, and one example more could change when training ends"
+            )
+        return Budget(
+            epsilon=self.privacy.budget,
+            delta=self.delta_for(federation, algorithm.unit),
+            accountant=self.accountant_for(algorithm),
+        )
+
+
+def parse(text: str, source: str = "experiment") -> Experiment:
+    """Reads an experiment from the text of its file; ``source`` names it in errors."""
+    return from_content(_content(text, source), source)
+
+
+def _content(text: str, source: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidValue(f"{source} is not valid TOML: {error}") from error
+    except (ValueError, RecursionError) as error:  # a number of too many digits, brackets in brackets
+        raise InvalidValue(f"{source} cannot be read as TOML: {error}") from error
+
+
+def from_content(content: dict[str, Any], source: str = "experiment") -> Experiment:
+    """Checks the content of an experiment file as a whole."""
+    if "sweep" in content:
+        raise InvalidValue(
+            f"{source} has a [sweep] table and so describes many experiments: run it with fedward sweep, or "
+            "take the table out with --set sweep="
+        )
+    return validated(Experiment, content, source, "experiment")
+
+
+def read(path: Path, changes: Sequence[str] = ()) -> Experiment:
+    """Reads an experiment file; ``changes`` are other values for some of its keys, as ``KEY=VALUE``."""
+    return from_content(read_content(path, changes), source_of(str(path), changes))
+
+
+def read_content(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
+    """The tables of an experiment file, with those changes, not checked yet."""
+    try:
+        text = path.read_text(encoding="utf8")
+    except FileNotFoundError:
+        raise InvalidValue(f"there is no file {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidValue(f"{path} cannot be read as text: {error}") from error
+    return overridden(_content(text, str(path)), changes)

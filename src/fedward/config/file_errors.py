@@ -1,0 +1,104 @@
+"""What pydantic found wrong in a file, in words for the person who wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from fedward.base.validate import InvalidValue, nearest
+
+_WANTED = {
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "string_type": "text in quotes",
+    "bool_type": "true or false",
+    "tuple_type": "a list in brackets",
+    "list_type": "a list in brackets",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+    "path_type": "a path in quotes",
+}
+
+
+# No file needs so many; and there is an end to how deep Python looks.
+_DEEPEST = 40
+_LONGEST = 200
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def validated(model: type[Model], content: dict[str, Any], source: str, what: str) -> Model:
+    """The content of a file as that model; otherwise everything that is wrong with it, a line each."""
+    _check_depth(content, source)
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        lines = "\n".join(f"  {line}" for line in _lines(error.errors(), content))
+        raise InvalidValue(f"{source} is not a valid {what}:\n{lines}") from None
+
+
+def _check_depth(content: dict[str, Any], source: str) -> None:
+    """Refuses tables in tables and lists in lists beyond all reason."""
+    level: list[Any] = [content]
+    for _ in range(_DEEPEST):
+        inside = [each.values() if isinstance(each, dict) else each for each in level]
+        level = [value for each in inside for value in each if isinstance(value, dict | list)]
+        if not level:
+            return
+    raise InvalidValue(f"{source} must not have more than {_DEEPEST} tables or lists within each other")
+
+
+def _lines(errors: Sequence[ErrorDetails], content: dict[str, Any]) -> list[str]:
+    """A line for each thing that is wrong: what may be one type or another is one thing."""
+    wanted: dict[str, list[str]] = {}
+    keys = [_key(each["loc"], content, missing=each["type"] == "missing") for each in errors]
+    for key, details in zip(keys, errors, strict=True):
+        if details["type"] in _WANTED:
+            wanted.setdefault(key, []).append(_WANTED[details["type"]])
+    lines = []
+    for key, details in zip(keys, errors, strict=True):
+        if details["type"] not in _WANTED:
+            lines.append(_line(key, details))
+        # Where something within a list or a table is wrong, that it might not have been one is no help.
+        elif (types := wanted.pop(key, None)) and not any(other.startswith(f"{key}.") for other in keys):
+            lines.append(f"{key} must be {' or '.join(dict.fromkeys(types))}, got {_shown(details['input'])}")
+    return lines
+
+
+def _line(key: str, details: ErrorDetails) -> str:
+    """One thing that is wrong: the key, what is wrong with it, which value it has."""
+    if details["type"] == "missing":
+        return f"{key} is missing"
+    if details["type"] == "literal_error":
+        allowed = details["ctx"]["expected"].replace(" or ", ", ")
+        names = [name.strip("'") for name in allowed.split(", ")]
+        hint = nearest(details["input"], names) if isinstance(details["input"], str) else ""
+        return f"{key} must be one of {allowed}, got {_shown(details['input'])}{hint}"
+    message = details["msg"].removeprefix("Value error, ")
+    return f"{key}: {message}" if key else message
+
+
+def _shown(value: Any) -> str:
+    """The value, or its beginning if it is long."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _key(location: tuple[int | str, ...], content: dict[str, Any], missing: bool) -> str:
+    """The dotted key in the file; pydantic's own names of alternatives are left out."""
+    names: list[str] = []
+    here: Any = content
+    for position, step in enumerate(location):
+        last = position == len(location) - 1
+        inside = step in here if isinstance(here, dict) else isinstance(step, int)
+        if inside:
+            here = here[step]
+        elif not (missing and last):
+            continue
+        names.append(str(step))
+    return ".".join(names)

@@ -1,0 +1,154 @@
+"""Every name that experiment files and commands know: what it stands for, and where it is written."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fedward.aggregation import AGGREGATORS
+from fedward.attacks import MODEL_POISONINGS, POISONINGS, WHO
+from fedward.attacks.attack import KNOWLEDGE
+from fedward.attacks.poisoning import FEATURES, PATTERNS
+from fedward.base.validate import one_of
+from fedward.certificates.confidence import METHODS
+from fedward.clipping import CLIP_POLICIES
+from fedward.datasets import DATASETS, partition
+from fedward.local import LOCAL_TRAINERS
+from fedward.mechanisms import NOISES
+from fedward.models import MODELS
+from fedward.presets import PRESETS
+from fedward.privacy import ACCOUNTANTS
+from fedward.sampling import SAMPLERS
+from fedward.server import SERVERS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """Things of one kind by name.
+
+    Args:
+      name: of the kind, in the singular.
+      place: where such a name is written.
+      parts: what each name stands for: something with a docstring, or text that says it.
+      supplied: arguments that files need not give; None where files do not configure such parts.
+    """
+
+    name: str
+    place: str
+    parts: Mapping[str, object]
+    supplied: tuple[str, ...] | None = None
+
+    def line(self, name: str) -> str:
+        """What one of them is, in one line.
+
+        >>> KINDS["sampler"].line("fixed_size")
+        'Exactly m users, drawn without replacement.'
+        """
+        first = " ".join(documentation(self.parts[name]).split("\n\n")[0].split()).replace("``", "")
+        if self.name == "data set" and "data_dir" not in inspect.signature(DATASETS[name]).parameters:
+            return f"{first} Needs no files."
+        return first
+
+    def keys(self, name: str) -> str:
+        """The keys that its table takes, with their defaults; empty if files do not have such tables.
+
+        >>> KINDS["sampler"].keys("poisson"), KINDS["server step"].keys("momentum")
+        ('rate', 'learning_rate = 1.0, momentum = 0.9')
+        """
+        part = self.parts[name]
+        if self.supplied is None or not callable(part):
+            return ""
+        taken = {
+            key: parameter.default
+            for key, parameter in inspect.signature(part).parameters.items()
+            if key not in self.supplied
+        }
+        return ", ".join(f"{key}{_in_words(default)}" for key, default in taken.items())
+
+
+_SPLITS = {
+    "iid": partition.iid,
+    "dirichlet": partition.dirichlet,
+    "natural": partition.natural,
+}
+_KNOWLEDGE = {name: f"Attackers see {what}." for name, what in KNOWLEDGE.items()}
+_THREATS = {
+    "inject": "k malicious users are added to a clean federation: would the prediction be the same?",
+    "present": "k of the users trained on may be malicious: would it be the same without them?",
+    "compromise": "k users of a clean federation are replaced by malicious ones: would it be the same?",
+}
+_IN_PRESETS = "chosen by the preset"
+_COUNTED = ("num_users", "layers")
+_FROM_DATA = ("input_shape", "num_classes", "vocabulary")
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind(name="preset", place="[algorithm] preset", parts=PRESETS, supplied=_COUNTED),
+        Kind(name="sampler", place="algorithm.sampler", parts=SAMPLERS, supplied=()),
+        Kind(name="local trainer", place="algorithm.local", parts=LOCAL_TRAINERS, supplied=()),
+        Kind(
+            name="clip policy", place="algorithm.policy", parts=CLIP_POLICIES, supplied=("expected_cohort",)
+        ),
+        Kind(name="aggregator", place=_IN_PRESETS, parts=AGGREGATORS),
+        Kind(name="noise", place=_IN_PRESETS, parts=NOISES),
+        Kind(name="server step", place="algorithm.server", parts=SERVERS, supplied=()),
+        Kind(name="data set", place="[data] name", parts=DATASETS, supplied=("seed",)),
+        Kind(name="split", place="[data] split", parts=_SPLITS),
+        Kind(name="model", place="[model] name", parts=MODELS, supplied=_FROM_DATA),
+        Kind(name="attacker", place="attack.who", parts=WHO, supplied=()),
+        Kind(name="data poisoning", place="attack.data", parts=POISONINGS, supplied=()),
+        Kind(name="pattern", place="pattern of pattern and distributed", parts=PATTERNS, supplied=()),
+        Kind(name="feature", place="feature of semantic", parts=FEATURES, supplied=()),
+        Kind(name="model poisoning", place="attack.model", parts=MODEL_POISONINGS, supplied=()),
+        Kind(name="knowledge", place="[attack] knowledge", parts=_KNOWLEDGE),
+        Kind(name="accountant", place="[privacy] accountant", parts=ACCOUNTANTS),
+        Kind(name="threat", place="fedward certify --threat", parts=_THREATS),
+        Kind(name="confidence method", place="fedward certify --method", parts=METHODS),
+    )
+}
+
+
+def kind_called(text: str) -> Kind:
+    """The kind that somebody means, in the singular or plural, with spaces, dashes or underscores.
+
+    >>> kind_called("clip-policies").name, kind_called("Presets").name
+    ('clip policy', 'preset')
+    """
+    wanted = text.strip().lower().replace("-", " ").replace("_", " ")
+    for name in KINDS:
+        if wanted in (name, _plural(name)):
+            return KINDS[name]
+    return KINDS[one_of("kind", text, KINDS)]
+
+
+def names() -> list[str]:
+    """Every name there is, once, in order."""
+    return sorted({name for kind in KINDS.values() for name in kind.parts})
+
+
+def meanings(name: str) -> list[tuple[Kind, str]]:
+    """All that a name stands for, with the whole documentation; some, like ``krum``, stand for two things."""
+    return [(kind, documentation(kind.parts[name])) for kind in KINDS.values() if name in kind.parts]
+
+
+def documentation(part: object) -> str:
+    """A part's docstring, or that of its file."""
+    if isinstance(part, str):
+        return part
+    return inspect.getdoc(part) or inspect.getdoc(inspect.getmodule(part)) or "(not documented)"
+
+
+def _in_words(default: object) -> str:
+    """A default as a file would have it."""
+    if default is inspect.Parameter.empty:
+        return ""
+    if default is None:
+        return " (optional)"
+    text = str(default).lower() if isinstance(default, bool) else repr(default).replace("'", '"')
+    return f" = {text}"
+
+
+def _plural(name: str) -> str:
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"

@@ -1,0 +1,57 @@
+"""The table ``[model]`` of an experiment file: a model's name and options, and weights to start from."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from fedward import models
+from fedward.config.sections import OneOf, PartSection
+from fedward.core.examples import Ragged
+from fedward.core.federation import Federation
+from fedward.models.initial_weights import InitialWeights, load_weights
+
+_KEY = "weights"
+
+
+def _with_weights(factory: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
+    """The factory as tables ``[model]`` have it: with the key ``weights``, which it is not called with."""
+
+    def make(*, weights: str | None = None, **arguments: Any) -> nn.Module:
+        return factory(**arguments)
+
+    own, more = inspect.signature(factory), inspect.signature(make).parameters[_KEY]
+    make.__signature__ = own.replace(parameters=[*own.parameters.values(), more])  # type: ignore[attr-defined]
+    make.__annotations__ = typing.get_type_hints(factory) | {_KEY: str | None}
+    return make
+
+
+def initial_model(
+    section: PartSection, federation: Federation, seed: int
+) -> tuple[nn.Module, InitialWeights | None]:
+    """The model of a table ``[model]`` for some data, and what was loaded into it."""
+    x = federation.examples.x
+    keys = type(section).model_fields.keys() - {section.tag, _KEY}
+    model = models.build(
+        section.part,
+        input_shape=() if isinstance(x, Ragged) else tuple(x.shape[1:]),
+        num_classes=federation.num_classes,
+        seed=seed,
+        vocabulary=federation.vocabulary,
+        **{key: getattr(section, key) for key in keys},
+    )
+    path = getattr(section, _KEY, None)
+    if path is None:
+        return model, None
+    return model, load_weights(Path(path), model, section.part, federation.vocabulary)
+
+
+MODEL = OneOf(
+    registry={name: _with_weights(factory) for name, factory in models.MODELS.items()},
+    supplied=("input_shape", "num_classes", "vocabulary"),
+)

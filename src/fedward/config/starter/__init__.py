@@ -1,0 +1,1 @@
+"""Commented experiment files to start from."""

@@ -1,1 +1,0 @@
-"""Experiment files, run directories, and what carries one out into the other."""

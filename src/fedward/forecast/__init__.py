@@ -1,0 +1,1 @@
+"""What a study would do, cost and spend, before any of it is done."""

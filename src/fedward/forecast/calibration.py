@@ -1,0 +1,131 @@
+"""How long the steps of an experiment take here and now, from a few of them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from fedward.backends import InProcess
+from fedward.backends.engines.choice import Choice
+from fedward.base.validate import InvalidValue
+from fedward.core.failure import TrainingFailed
+from fedward.core.parameters import ParameterSpec
+from fedward.core.round import finish_round, plan_round
+from fedward.core.train import reserve
+from fedward.core.types import Job, Plan, Row, ServerState
+from fedward.studies.training.setup import Setup
+
+# Not more than a person waits for.
+_LONG = 3.0
+_MOST_JOBS = 200
+_TEST_EXAMPLES = 500
+# Rows that a rule would hold all at once; more of them are not made up for a measurement.
+_MOST_NUMBERS = 10**8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """Seconds for each kind of step, on one core.
+
+    Args:
+      job: one local training, the mean over users.
+      job_error: the standard error of that mean.
+      jobs: how many were measured.
+      finish: what the server does with the updates of one round.
+      evaluation: measuring the model once.
+    """
+
+    job: float
+    job_error: float
+    jobs: int
+    finish: float
+    evaluation: float
+
+
+def calibrate(
+    setup: Setup, *, device: str = "cpu", engine: Choice | None = None, seconds: float = 1.0
+) -> Calibration | None:
+    """Trains some users of the first round for about so long; None where nothing can be measured.
+
+    Nothing is kept of what was trained.
+    """
+    backend = InProcess(setup.model, setup.federation, device=device, engine=engine)
+    try:
+        state = setup.algorithm.init(
+            ParameterSpec.of(setup.model).flatten(setup.model), num_users=setup.federation.num_users
+        )
+        adversary = setup.attack.adversary if setup.attack else None
+        seed = setup.experiment.seed
+        plan = plan_round(setup.algorithm, state, setup.federation, adversary, seed)
+        if not plan.jobs:
+            return None
+        times, rows = _jobs(backend, plan, seconds)
+        return Calibration(
+            job=float(np.mean(times)),
+            job_error=float(np.std(times, ddof=1)) / math.sqrt(len(times)) if len(times) > 1 else 0.0,
+            jobs=len(times),
+            finish=_finish(setup, state, plan, rows, seed),
+            evaluation=_evaluation(setup, backend, state),
+        )
+    except (InvalidValue, TrainingFailed, RuntimeError, MemoryError):
+        return None  # what does not train is said by the training, not by a guess of how long it takes
+    finally:
+        backend.close()
+
+
+def _jobs(backend: InProcess, plan: Plan, seconds: float) -> tuple[list[float], list[Row]]:
+    """What local trainings take, in an order that has nothing to do with the size of their data."""
+    order = np.random.default_rng(0).permutation(len(plan.jobs))
+    jobs: Sequence[Job] = [plan.jobs[number] for number in order]
+    # The first one also loads and compiles what the others find ready.
+    warm, row = _timed(backend, jobs[0])
+    if warm >= _LONG * seconds:
+        return [warm], [row]
+    times: list[float] = []
+    rows: list[Row] = []
+    for job in itertools.islice(itertools.cycle(jobs), _MOST_JOBS):
+        taken, row = _timed(backend, job)
+        times.append(taken)
+        if len(rows) < len(jobs):
+            rows.append(row)
+        if sum(times) >= seconds:
+            break
+    return times, rows
+
+
+def _timed(backend: InProcess, job: Job) -> tuple[float, Row]:
+    begin = time.perf_counter()
+    (row,) = backend.train([job])
+    return time.perf_counter() - begin, row
+
+
+def _finish(setup: Setup, state: ServerState, plan: Plan, rows: list[Row], seed: int) -> float:
+    """Clipping, aggregation, noise and step of a whole round; the few updates stand for all of them."""
+    if len(plan.jobs) * state.parameters.numel() > _MOST_NUMBERS:
+        return 0.0
+    everybody = [
+        Row(job.user, rows[number % len(rows)].update, rows[number % len(rows)].norm)
+        for number, job in enumerate(plan.jobs)
+    ]
+    begin = time.perf_counter()
+    finish_round(setup.algorithm, reserve(setup.algorithm, state, plan), plan, everybody, seed)
+    return time.perf_counter() - begin
+
+
+def _evaluation(setup: Setup, backend: InProcess, state: ServerState) -> float:
+    test = setup.federation.test
+    total = 0.0
+    for examples in setup.measured_on or (() if test is None else (test,)):
+        if not len(examples):
+            continue
+        few = examples.select(torch.arange(min(len(examples), _TEST_EXAMPLES)))
+        begin = time.perf_counter()
+        backend.evaluate(state.parameters, few)
+        total += (time.perf_counter() - begin) * len(examples) / len(few)
+    return total

@@ -1,0 +1,1 @@
+"""Many trainings together, equal jobs once."""

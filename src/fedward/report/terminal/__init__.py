@@ -1,0 +1,1 @@
+"""Tables and progress on the terminal."""

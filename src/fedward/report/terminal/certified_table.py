@@ -1,0 +1,135 @@
+"""Certified accuracy against the number of attackers, as a table and as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from fedward.certificates.certified import Certified, Mode
+from fedward.certificates.level import level
+from fedward.privacy.group import Threat
+from fedward.privacy.guarantee import Unit
+from fedward.privacy.rounding import percent_down
+
+MODES: tuple[Mode, ...] = ("paper", "inject", "present", "compromise")
+_TITLES: dict[Unit, dict[Mode, str]] = {
+    "user": {
+        "paper": "as in the paper",
+        "inject": "k attackers join",
+        "present": "k may be attackers already",
+        "compromise": "k users are taken over",
+    },
+    "example": {
+        "paper": "as in the paper",
+        "inject": "k examples are added",
+        "present": "k may be poisoned already",
+        "compromise": "k examples are changed",
+    },
+}
+SHARES = (0.5, 0.8, 0.9)
+_POINTS = 8
+
+
+def title(mode: Mode, unit: Unit) -> str:
+    """What attackers do in this mode, where users or where examples are hidden.
+
+    >>> title("inject", "user"), title("inject", "example")
+    ('k attackers join', 'k examples are added')
+    """
+    return _TITLES[unit][mode]
+
+
+def table(console: Console, found: Mapping[str, Certified]) -> None:
+    """For each variant and mode: certified accuracy without attackers, and the largest k at some shares.
+
+    Each number twice: with the confidence of the certificate, and from the means over the replicas as they
+    are.
+    """
+    for name, certified in found.items():
+        rows = Table("mode", "at k = 0", *(f"k at {share:.0%}" for share in SHARES), "largest k")
+        rows.title = name if len(found) > 1 else None
+        for column in rows.columns[1:]:
+            column.justify = "right"
+        for mode in MODES:
+            curves = [certified.curve(mode, sure=sure) for sure in (True, False)]
+            both = [curve for curve in curves if curve is not None]
+            if both:
+                rows.add_row(
+                    mode,
+                    _pair(f"{100 * curve.accuracy[0]:.1f}" for curve in both),
+                    *(_pair(_whole(curve.largest(share)) for curve in both) for share in SHARES),
+                    _pair(
+                        largest_k(curve.most, certified.certificate.setting.most(_threat(mode)))
+                        for curve in both
+                    ),
+                )
+        console.print(rows)
+    error = next(iter(found.values())).certificate.setting.confidence.error
+    console.print(
+        f"each twice: at confidence {level(error)} / from the means as they are; "
+        "at k = 0: certified accuracy in %; k at 50%: the largest k at which it is at least 50%",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def largest_k(k: int | None, most: int) -> str:
+    """The largest k of any example, as a table shows it: none, one, or that where the search ended.
+
+    >>> largest_k(None, 200), largest_k(0, 200), largest_k(200, 200)
+    ('-', '0', '200 or more')
+    """
+    return f"{_whole(k)} or more" if k == most else _whole(k)
+
+
+def _threat(mode: Mode) -> Threat:
+    """Whose k is tried as far as in this mode."""
+    return "inject" if mode == "paper" else mode
+
+
+def _whole(k: int | None) -> str:
+    return "-" if k is None else str(k)
+
+
+def _pair(values: Iterable[str]) -> str:
+    return " / ".join(values)
+
+
+def one(console: Console, certified: Certified) -> None:
+    """Certified accuracy of one training at k = 0, 1, 2, ..., as it is printed when there are no variants."""
+    for attack in certified.certificate.attacks:
+        accuracy = attack.accuracy or ()
+        step = max(1, -(-len(accuracy) // _POINTS))
+        at = {k: accuracy[k] for k in range(0, len(accuracy), step)} | {len(accuracy) - 1: accuracy[-1]}
+        told = ", ".join(f"{percent_down(share, 1)} at {k}" for k, share in at.items())
+        what = title(attack.threat, certified.certificate.setting.ledger.unit)
+        console.print(f"{what}: certified accuracy {told}", highlight=False, soft_wrap=True)
+
+
+def record(certified: Certified) -> dict[str, Any]:
+    """The curves, and what one training and all of them guarantee, as plain values for a program to read."""
+    papers = certified.papers_guarantee
+    return {
+        "epsilon": certified.epsilon,
+        "papers_epsilon": certified.papers_epsilon,
+        "delta": certified.certificate.setting.delta,
+        "guarantee": certified.guarantee.to_json(),
+        "statement": str(certified.guarantee),
+        "papers_guarantee": None if papers is None else papers.to_json(),
+        "releasing_all": certified.releasing_all.to_json(),
+        "replicas": len(certified.replicas),
+        "error": certified.certificate.setting.confidence.error,
+        "curves": [
+            {
+                "mode": curve.mode,
+                "with_confidence": curve.sure,
+                "certified_accuracy": list(curve.accuracy),
+                "largest_k_at": {f"{share:g}": curve.largest(share) for share in SHARES},
+                "largest_k": curve.most,
+            }
+            for curve in certified.curves
+        ],
+    }

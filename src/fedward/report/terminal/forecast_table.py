@@ -1,0 +1,188 @@
+"""What an experiment would do and cost, on the terminal and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from fedward.attacks.attack import KNOWLEDGE
+from fedward.forecast.forecast import Forecast
+from fedward.privacy import Guarantee
+from fedward.privacy.rounding import epsilon_text
+from fedward.rundir.server_looks import looks_alone
+
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+def print_forecast(console: Console, title: str, found: Forecast) -> None:
+    """One line for each question that people have."""
+    console.print(title, style="bold", highlight=False, markup=False, soft_wrap=True)
+    table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for name, text in _lines(found):
+        table.add_row(f"  {name}", text)
+    console.print(table, highlight=False, markup=False)
+    for caution in found.cautions:
+        console.print(f"note: {caution}", style="yellow", highlight=False, markup=False, soft_wrap=True)
+
+
+def _lines(found: Forecast) -> Iterator[tuple[str, str]]:
+    setup = found.setup
+    federation, experiment = setup.federation, setup.experiment
+    least, middle, most = found.sizes
+    owned = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+    if most > least + 1:
+        owned += f" (half of them at most {middle:,})"
+    test = len(federation.test) if federation.test is not None else 0
+    yield (
+        "data",
+        f"{experiment.data.part}: {federation.num_users:,} users with {owned} examples each, "
+        f"{len(federation.examples):,} in all; {test:,} for testing; {federation.num_classes} classes",
+    )
+    yield "model", f"{experiment.model.part}, {found.parameters:,} parameters"
+    if setup.weights is not None:
+        yield "", str(setup.weights)
+    yield "engine", found.engine
+    yield "algorithm", f"{setup.algorithm.name}, {setup.algorithm.sampler}"
+    yield "attack", _attack(found)
+    yield "rounds", _rounds(found)
+    yield "work", _work(found)
+    for number, text in enumerate(_privacy(found)):
+        yield "" if number else "privacy", text
+    yield "time", _time(found)
+    yield "disk", f"about {size(found.disk)}"
+
+
+def _attack(found: Forecast) -> str:
+    staged, section = found.setup.attack, found.setup.experiment.attack
+    if staged is None or section is None:
+        return "nobody attacks"
+    parts = ", ".join(part.part for part in (*section.data, *section.model))
+    rounds = staged.adversary.rounds
+    when = "every round" if rounds is None else f"{len(rounds)} round{'s' * (len(rounds) > 1)}"
+    return (
+        f"{len(staged.adversary.users):,} of {found.setup.federation.num_users:,} users, {parts}, in {when}; "
+        f"they know {KNOWLEDGE[staged.adversary.knowledge]}"
+    )
+
+
+def _rounds(found: Forecast) -> str:
+    wanted = found.setup.experiment.rounds
+    if not found.spending.ended_by_budget:
+        return f"{wanted:,}"
+    budget = found.setup.experiment.privacy.budget
+    if found.setup.algorithm.accounting == "users":
+        return (
+            f"{wanted:,}, but each user's budget of ε = {budget:g} ends training after {found.rounds:,} of "
+            "them if somebody is drawn every time, and later if not"
+        )
+    return f"{wanted:,}, but the budget of ε = {budget:g} ends training after {found.rounds:,} of them"
+
+
+def _work(found: Forecast) -> str:
+    jobs = found.jobs
+    each = f"about {jobs.cohort:,.4g} users in a round"
+    if found.replicas is None:
+        return f"{each}: about {jobs.asked:,.0f} local trainings"
+    return (
+        f"{each}, {found.replicas:,} replicas: about {jobs.asked:,.0f} local trainings, of which "
+        f"{jobs.run:,.0f} are run and the others shared"
+    )
+
+
+def _privacy(found: Forecast) -> Iterator[str]:
+    spent = found.spending
+    yield str(spent.guarantee)
+    for name, other in spent.others.items():
+        if isinstance(other, Guarantee):
+            # What is said of the experiment's own ε need not be said again.
+            more = other.caveats if other.caveats != spent.guarantee.caveats else ""
+            yield f"by {name}: ε = {epsilon_text(other.epsilon)}" + (f"; {more}" if more else "")
+        else:
+            yield f"by {name}: none, {other}"
+    if spent.looks is not None:
+        yield looks_alone(spent.looks)
+    if found.replicas is not None and spent.guarantee.private:
+        yield "this holds for one replica alone: all of them together spend more"
+
+
+def _time(found: Forecast) -> str:
+    if found.seconds is None or found.calibration is None:
+        return "not estimated"
+    low, high = found.seconds
+    jobs = found.calibration.jobs
+    cores = f"{found.cores} core{'s' * (found.cores > 1)}"
+    return (
+        f"{duration(low)} to {duration(high)} on {cores}: an estimate, from {jobs} local "
+        f"training{'s' * (jobs > 1)} of {found.calibration.job:.3g} s"
+    )
+
+
+def duration(seconds: float) -> str:
+    """
+    >>> duration(3.2), duration(100), duration(5400), duration(300000)
+    ('3 s', '2 min', '1.5 h', '3.5 days')
+    """
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"
+
+
+def size(number: float) -> str:
+    """
+    >>> size(999), size(1_250_000)
+    ('999 bytes', '1.2 MB')
+    """
+    step = 0
+    while number >= 1000 and step < len(_UNITS) - 1:
+        number, step = number / 1000, step + 1
+    return f"{number:.0f} {_UNITS[step]}" if step == 0 else f"{number:.1f} {_UNITS[step]}"
+
+
+def record(found: Forecast) -> dict[str, Any]:
+    """The same for programs."""
+    setup, spent = found.setup, found.spending
+    federation = setup.federation
+    return {
+        "data": {
+            "name": setup.experiment.data.part,
+            "users": federation.num_users,
+            "examples": len(federation.examples),
+            "examples_of_a_user": dict(zip(("least", "median", "most"), found.sizes, strict=True)),
+            "test_examples": len(federation.test) if federation.test is not None else 0,
+            "classes": federation.num_classes,
+        },
+        "model": {"name": setup.experiment.model.part, "parameters": found.parameters},
+        "engine": found.engine,
+        "algorithm": setup.algorithm.name,
+        "sampling": str(setup.algorithm.sampler),
+        "attackers": 0 if setup.attack is None else len(setup.attack.adversary.users),
+        "replicas": found.replicas,
+        "rounds": {
+            "wanted": setup.experiment.rounds,
+            "expected": found.rounds,
+            "ended_by_budget": spent.ended_by_budget,
+        },
+        "cohort": found.jobs.cohort,
+        "jobs": {"asked_for": found.jobs.asked, "run": found.jobs.run},
+        "epsilon": spent.guarantee.epsilon if spent.guarantee.private else None,
+        "guarantee": spent.guarantee.to_json(),
+        "statement": str(spent.guarantee),
+        "other_accountants": {
+            name: other.to_json() if isinstance(other, Guarantee) else {"private": False, "reason": other}
+            for name, other in spent.others.items()
+        },
+        "looks": None if spent.looks is None else spent.looks.to_json(),
+        "notes": list(found.cautions),
+        "seconds": None if found.seconds is None else dict(zip(("low", "high"), found.seconds, strict=True)),
+        "calibration": None if found.calibration is None else asdict(found.calibration),
+        "cores": found.cores,
+        "disk_bytes": found.disk,
+    }

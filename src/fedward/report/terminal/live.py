@@ -1,0 +1,138 @@
+"""One live display for all long work: how far it is, what is known, how long the rest takes.
+
+On a terminal and in a notebook; where nobody looks there is none, and nothing is computed for it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from typing import TypeVar
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from fedward.report.terminal.forecast_table import duration
+
+T = TypeVar("T")
+# Nobody reads faster, and a notebook keeps what it is sent.
+_BETWEEN = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """Where work stands, at one look.
+
+    Args:
+      done, total: steps.
+      title: what they are, with their number: ``round 12 of 30``.
+      facts: what is known so far, the most important first.
+      seconds_left: None while nobody can know.
+    """
+
+    done: int
+    total: int
+    title: str
+    facts: tuple[str, ...] = ()
+    seconds_left: float | None = None
+
+    @property
+    def left(self) -> str:
+        """How long the rest takes, for people; nothing when all is done."""
+        if self.done >= self.total:
+            return ""
+        if self.seconds_left is None:
+            return "measuring how long it takes"
+        return f"about {duration(self.seconds_left)} left"
+
+
+Show = Callable[[Standing], None]
+
+
+def follow(console: Console, steps: Iterable[T], standing: Callable[[T], Standing]) -> T | None:
+    """Goes through the steps and shows where they stand; returns the last.
+
+    ``standing`` is only asked where somebody looks, and not for every step of many.
+    """
+    step = None
+    with _display(console) as show:
+        if show is None:
+            for step in steps:
+                pass
+            return step
+        shown = -_BETWEEN
+        known: Standing | None = None
+        for step in steps:
+            known = None
+            if time.monotonic() - shown >= _BETWEEN:
+                known = standing(step)
+                show(known)
+                shown = time.monotonic()
+        if step is not None and known is None:
+            show(standing(step))
+    return step
+
+
+@contextmanager
+def _display(console: Console) -> Iterator[Show | None]:
+    if console.is_jupyter:
+        yield _notebook()
+    elif console.is_terminal:
+        with _terminal(console) as show:
+            yield show
+    else:
+        yield None
+
+
+@contextmanager
+def _terminal(console: Console) -> Iterator[Show]:
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}", markup=False),
+        console=console,
+    )
+    task = bar.add_task("", total=None, left="")
+    with Live(bar, console=console, refresh_per_second=4) as live:
+
+        def show(standing: Standing) -> None:
+            bar.update(
+                task,
+                description=standing.title,
+                completed=standing.done,
+                total=standing.total,
+                left=standing.left,
+            )
+            live.update(Group(bar, *([Text(" · ".join(standing.facts))] if standing.facts else [])))
+
+        yield show
+
+
+def _notebook() -> Show:
+    ipython = importlib.import_module("IPython.display")  # a notebook has it; nobody else needs it
+    handle = ipython.display(ipython.HTML(""), display_id=True)
+
+    def show(standing: Standing) -> None:
+        handle.update(ipython.HTML(as_html(standing)))
+
+    return show
+
+
+def as_html(standing: Standing) -> str:
+    """One line with a bar, and the facts below it.
+
+    >>> as_html(Standing(done=1, total=4, title="round 1 of 4", facts=("accuracy < 50 %",), seconds_left=3))
+    '<div>round 1 of 4 <progress value="1" max="4"></progress> about 3 s left<br>accuracy &lt; 50 %</div>'
+    """
+    facts = " · ".join(standing.facts)
+    return (
+        f'<div>{escape(standing.title)} <progress value="{standing.done}" max="{standing.total}"></progress> '
+        f"{escape(standing.left)}{'<br>' if facts else ''}{escape(facts)}</div>"
+    )

@@ -1,0 +1,125 @@
+"""A plan as a table on the terminal and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+from rich.table import Table
+
+from fedward.base.durable_files import writing
+from fedward.base.validate import InvalidValue
+from fedward.certificates.goal import Goal
+from fedward.certificates.planning import ACCOUNTANT, ADJACENCY, NO_ACCURACY, UNIT, Option
+from fedward.privacy.guarantee import ACCOUNTANT_LABELS
+from fedward.privacy.rounding import round_up
+
+_TYPES = (".png", ".svg", ".pdf")
+
+
+def in_words(goal: Goal) -> str:
+    """What was asked for.
+
+    >>> in_words(Goal(users=200, k=10, top=0.8, runner_up=0.1, epsilon=2.0, delta=1e-3))
+    'k = 10 (inject) of 200 users, at confidence 0.8 against 0.1, within ε = 2 at δ = 0.001 (user level, \
+add/remove, pld accountant)'
+    """
+    if isinstance(goal.top, np.ndarray):
+        at = f"for {goal.share:.0%} of {goal.top.size:,} test examples at their stored scores"
+    else:
+        at = f"at confidence {goal.top:g} against {goal.runner_up:g}"
+    within = f", within ε = {goal.epsilon:g} {_about(goal)}" if goal.epsilon is not None else ""
+    return f"k = {goal.k} ({goal.threat}) of {goal.users:,} users, {at}{within}"
+
+
+def _about(goal: Goal) -> str:
+    """What an ε of the plan is about."""
+    return f"at δ = {goal.delta:g} ({UNIT} level, {ADJACENCY}, {ACCOUNTANT_LABELS[ACCOUNTANT]})"
+
+
+def table(goal: Goal, options: Sequence[Option]) -> Table:
+    """One row for each sampling rate and number of rounds, with every noise that does it."""
+    budget = goal.delta is not None
+    result = Table(
+        "rounds T",
+        "rate q",
+        "cohort qN",
+        "noise z",
+        "least z/(qN)",
+        *(["ε at the least z"] if budget else []),
+    )
+    if budget:
+        result.caption = f"ε of one training {_about(goal)}"
+    for column in result.columns:
+        column.justify = "right"
+    for (rounds, rate), group in groupby(options, key=lambda option: (option.rounds, option.sampling_rate)):
+        same = list(group)
+        least = same[0]
+        cells = [
+            str(rounds),
+            f"{rate:g}",
+            f"{least.cohort:g}",
+            ", ".join(f"{option.noise_multiplier:g}" for option in same),
+            f"{least.noise_on_mean:.3g}",
+        ]
+        if budget:
+            cells.append("above 200" if least.epsilon is None else round_up(least.epsilon, 3))
+        result.add_row(*cells)
+    return result
+
+
+def picture_file(path: Path) -> Path:
+    """Returns a path that a picture can be written to."""
+    if path.suffix not in _TYPES:
+        raise InvalidValue(f"picture must end in {', '.join(_TYPES)}, got {path.name!r}")
+    if not path.parent.is_dir():
+        raise InvalidValue(f"picture must lie in a directory that exists, got {str(path)!r}")
+    return path
+
+
+def picture(goal: Goal, options: Sequence[Option], path: Path) -> None:
+    """The least noise that certifies the goal against the sampling rate, one line for each number of rounds.
+
+    Every noise on or above a line does it. Matplotlib draws it; nothing is shown on a screen.
+    """
+    # Slow to import, and only this needs it.
+    from matplotlib.figure import Figure
+
+    picture_file(path)
+    if not options:
+        raise InvalidValue("there is nothing to draw: no training on the grid certifies this")
+    figure = Figure(figsize=(7.5, 5), layout="constrained")
+    axes = figure.subplots()
+    lengths = sorted({option.rounds for option in options})
+    for i, rounds in enumerate(lengths):
+        least: dict[float, float] = {}
+        for option in options:
+            if option.rounds == rounds:
+                least.setdefault(option.sampling_rate, option.noise_multiplier)
+        shade = 0.85 - 0.85 * i / max(1, len(lengths) - 1)
+        axes.plot(
+            list(least),
+            list(least.values()),
+            "o-",
+            label=f"T = {rounds}",
+            color=(0.1, shade, 0.9 - 0.4 * shade),
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    for axis, ticks in (
+        (axes.xaxis, sorted({option.sampling_rate for option in options})),
+        (axes.yaxis, sorted({option.noise_multiplier for option in options})),
+    ):
+        axis.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])
+        axis.set_ticks([], minor=True)
+    axes.set_xlabel("sampling rate q")
+    axes.set_ylabel("least noise multiplier z; every larger one does it too")
+    axes.set_title(in_words(goal), fontsize=10)
+    axes.grid(alpha=0.3)
+    axes.legend(title="rounds")
+    figure.supxlabel(NO_ACCURACY, fontsize=7)
+    # Without a date the same plan gives the same file.
+    with writing(path):
+        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)

@@ -1,0 +1,157 @@
+"""A sweep as a table: on the terminal, as CSV and as JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from fedward.config.sweep_section import Sweep
+from fedward.privacy.rounding import round_up_digits
+from fedward.report.terminal.epsilon_about import differing, in_common
+from fedward.report.terminal.live import Standing, follow
+from fedward.report.terminal.run_progress import measured as measured_so_far
+from fedward.rundir.sweep_record import ABOUT, epsilon_is_about
+from fedward.studies.sweep.sweep_results import MEASURES, Mean, Row
+from fedward.studies.sweep.sweep_run import SweepProgress
+
+
+def heading(console: Console, sweep: Sweep, path: Path) -> None:
+    """What is going to be run, before it is."""
+    combinations = len(sweep.points) // len(sweep.seeds)
+    axes = "; ".join(f"{axis.key} = {', '.join(axis.labels)}" for axis in sweep.axes)
+    seeds = f"seeds {', '.join(map(str, sweep.seeds))}" if len(sweep.seeds) > 1 else f"seed {sweep.seeds[0]}"
+    console.print(
+        f"{combinations:,} combination{'s' * (combinations > 1)}, {seeds}: {len(sweep.points):,} trainings"
+        f"{f' ({axes})' if axes else ''}\nsweep directory {path}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def progress(console: Console, steps: Iterable[SweepProgress]) -> None:
+    """Follows a sweep with one live display, quiet when nobody looks, and says what was shared."""
+    last = follow(console, steps, _standing)
+    if last is not None and last.asked:
+        console.print(
+            f"{last.run:,} local trainings run for {last.asked:,} that were asked for", highlight=False
+        )
+
+
+def _standing(step: SweepProgress) -> Standing:
+    latest = (
+        f"{step.name}, round {step.rounds:,}: {', '.join(known)}"
+        if (known := measured_so_far(step.metrics))
+        else ""
+    )
+    return Standing(
+        done=step.done,
+        total=step.total,
+        title=f"round {step.done:,} of {step.total:,} in all trainings",
+        facts=(f"{step.run:,} local trainings for {step.asked:,}", *([latest] if latest else [])),
+        seconds_left=step.seconds_left,
+    )
+
+
+def table(console: Console, rows: Sequence[Row]) -> None:
+    """One line for each combination; the attack's cost is in the files."""
+    measures = [key for key in measured(rows) if key != "attack_cost"]
+    axes = list(rows[0].labels)
+    differ = len({rounds for row in rows for rounds in row.rounds}) > 1
+    guarantees = [row.guarantee for row in rows]
+    about = differing(guarantees)
+    found = Table(*axes, *(["rounds"] if differ else []), "ε", *about, *(MEASURES[key] for key in measures))
+    for column, axis in zip(found.columns, axes, strict=False):
+        column.min_width = max(len(row.labels[axis]) for row in rows)
+        column.overflow = "fold"
+    for column in found.columns[len(axes) :]:
+        column.justify = "right"
+        column.no_wrap = True
+    for number, row in enumerate(rows):
+        found.add_row(
+            *row.labels.values(),
+            *([_rounds(row.rounds)] if differ else []),
+            "none" if row.epsilon is None else round_up_digits(row.epsilon),
+            *(cells[number] for cells in about.values()),
+            *(_with_interval(row.measures.get(key)) for key in measures),
+        )
+    console.print(found)
+    seeds = len(rows[0].seeds)
+    if seeds > 1:
+        console.print(f"means over {seeds} seeds, with 95 % intervals of the mean", highlight=False)
+    for line in in_common(guarantees):
+        console.print(line, highlight=False, soft_wrap=True)
+    # Whoever takes the best of many has seen all of them.
+    if any(row.epsilon is not None for row in rows):
+        console.print(
+            "each ε is that of one training alone: choosing the best of them is not covered by it",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def measured(rows: Sequence[Row]) -> list[str]:
+    """What is known of at least one combination."""
+    return [key for key in MEASURES if any(key in row.measures for row in rows)]
+
+
+def to_csv(rows: Sequence[Row]) -> str:
+    """One line for each combination, with plain numbers."""
+    measures = measured(rows)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    numbers = [name for key in measures for name in (key, f"{key}_low", f"{key}_high")]
+    writer.writerow([*rows[0].labels, "seeds", "rounds", "epsilon", *ABOUT, "statement", *numbers])
+    for row in rows:
+        found: list[Any] = []
+        for key in measures:
+            mean = row.measures.get(key)
+            found += ["", "", ""] if mean is None else [mean.mean, mean.low, mean.high]
+        fewest = min(row.rounds)
+        about = [*epsilon_is_about(row.guarantee).values(), row.statement]
+        writer.writerow([*row.labels.values(), len(row.seeds), fewest, row.epsilon, *about, *found])
+    return text.getvalue()
+
+
+def record(rows: Sequence[Row]) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "combinations": [
+            {
+                "name": row.name,
+                "labels": row.labels,
+                "values": row.values,
+                "seeds": list(row.seeds),
+                "rounds": list(row.rounds),
+                "epsilon": row.epsilon,
+                **epsilon_is_about(row.guarantee),
+                "statement": row.statement,
+                **{key: {"mean": m.mean, "low": m.low, "high": m.high} for key, m in row.measures.items()},
+                "runs": list(row.directories),
+            }
+            for row in rows
+        ]
+    }
+
+
+def _rounds(rounds: Sequence[int]) -> str:
+    return f"{rounds[0]:,}" if len(set(rounds)) == 1 else f"{min(rounds):,} to {max(rounds):,}"
+
+
+def _with_interval(mean: Mean | None) -> str:
+    """
+    >>> _with_interval(Mean(mean=0.9, low=0.85, high=0.95))
+    '90.0 % (85.0 to 95.0)'
+    """
+    if mean is None:
+        return ""
+    between = (
+        "" if mean.low is None or mean.high is None else f" ({100 * mean.low:.1f} to {100 * mean.high:.1f})"
+    )
+    return f"{100 * mean.mean:.1f} %{between}"

@@ -1,0 +1,1 @@
+"""Runs on disk: directories, checkpoints, records, and the catalogue of many."""

@@ -1,0 +1,59 @@
+"""A server state as bytes, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fedward.base.randomness import checked_draw
+from fedward.base.sealed import seal, unseal
+from fedward.base.validate import InvalidValue
+from fedward.core.types import ServerState
+from fedward.privacy import ledger_file, user_ledgers_file
+
+_FORMAT = "fedward checkpoint 3"
+# Without it nobody knows which model was released: the rounds may not run again in the same directory.
+_REMEDY = "put back a copy of it, or start again in another directory with --out"
+_KEYS = {"format", "replica", "round", "parameters", "server", "policy", "ledger", "users"}
+# Of a replica that belongs to no draw it is not written: the files of such runs are what they always were.
+_DRAW = "draw"
+
+
+def to_bytes(state: ServerState) -> bytes:
+    return seal(_FORMAT, to_content(state))
+
+
+def to_content(state: ServerState) -> dict[str, Any]:
+    """The state as tensors and plain values."""
+    content = {
+        "format": _FORMAT,
+        "replica": state.replica,
+        "round": state.round,
+        "parameters": state.parameters,
+        "server": list(state.server),
+        "policy": list(state.policy),
+        "ledger": ledger_file.dumps(state.ledger),
+        "users": None if state.users is None else user_ledgers_file.dumps(state.users),
+    }
+    return content | {_DRAW: state.draw} if state.draw else content
+
+
+def from_bytes(content: bytes, source: str) -> ServerState:
+    """Reads a checkpoint; tensors and plain values only, no code is run."""
+    return from_content(unseal(_FORMAT, content, source, _REMEDY), source)
+
+
+def from_content(saved: Any, source: str) -> ServerState:
+    """The state that ``to_content`` was given; anything else is refused."""
+    if not isinstance(saved, dict) or saved.get("format") != _FORMAT or saved.keys() - {_DRAW} != _KEYS:
+        raise InvalidValue(f"{source} must be a file of the format {_FORMAT!r}")
+    ledger, _ = ledger_file.loads(saved["ledger"])
+    return ServerState(
+        replica=saved["replica"],
+        round=saved["round"],
+        parameters=saved["parameters"],
+        server=tuple(saved["server"]),
+        policy=tuple(saved["policy"]),
+        ledger=ledger,
+        users=None if saved["users"] is None else user_ledgers_file.loads(saved["users"]),
+        draw=checked_draw(saved.get(_DRAW, "")),
+    )

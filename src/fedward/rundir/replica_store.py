@@ -1,0 +1,209 @@
+"""Many replicas on disk: blocks that are finished, and the one that is under way.
+
+run.json                what is run: the variants, digests of the data, versions
+ledgers.json            what one training of each variant spends
+labels.npz              the true classes of the test examples
+block.pt                the states of the block under way, after its last finished round
+scores-START-STOP.npz   what finished replicas START to STOP - 1 say about every test example, and their draw
+sums.npz                the same as running sums, when space is to be saved
+result.json             the summary of all finished replicas
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedward.base import json_lines as lines
+from fedward.base.arrays_file import Arrays, check_arrays, read_array, read_arrays, write_arrays
+from fedward.base.durable_files import remove_leftovers, write_atomically, writing
+from fedward.base.sealed import seal, unseal
+from fedward.base.validate import InvalidValue
+from fedward.core.types import ServerState
+from fedward.rundir import checkpoint
+from fedward.rundir.replica_sums import added
+from fedward.rundir.store import RunDirectory
+
+_FORMAT = "fedward block 2"
+_NAME = re.compile(r"scores-(\d+)-(\d+)\.npz")
+_AGAIN = "remove it, and its replicas are trained again from their first round"
+# All else is one number for each replica, or one for all of them.
+_FOR_EVERY_EXAMPLE = ("scores", "sum", "squares", "votes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """Replicas ``start`` to ``stop`` - 1 of all variants, with what they have cost so far.
+
+    ``states`` has all variants of the first replica, in the order of ``variants``, then those of the next.
+    """
+
+    start: int
+    stop: int
+    variants: tuple[str, ...]
+    states: tuple[ServerState, ...]
+    asked: int = 0
+    run: int = 0
+
+    @property
+    def draw(self) -> str:
+        """The draw that its replicas belong to; empty for none."""
+        return self.states[0].draw if self.states else ""
+
+
+class ReplicaDirectory:
+    """The files of a run of many replicas; ``open_run`` holds its lock."""
+
+    def __init__(self, run: RunDirectory, *, save_space: bool) -> None:
+        self.path = run.path
+        self._run = run
+        self._save_space = save_space
+
+    def begin(self, manifest: dict[str, Any], labels: NDArray[np.int64]) -> None:
+        """Writes what is run, or checks that the directory holds the same run."""
+        self._run.begin(manifest)
+        remove_leftovers(self.path)
+        self._check_finished(list(manifest["experiment"]["variants"]))
+        file = self.path / "labels.npz"
+        if not file.exists() or not _holds(file, labels):
+            write_arrays(file, {"labels": labels})
+
+    def _check_finished(self, variants: Sequence[str]) -> None:
+        """Notices damage before anything is trained, not when all is done and the summary is made."""
+        if not self._save_space:
+            for start, stop, name in finished_blocks(self.path):
+                again = "remove it and those after it, and their replicas are trained again"
+                _check(self.path / name, variants, stop - start, again)
+        elif (self.path / "sums.npz").exists():
+            again = "put back a copy of it, or start again in another directory with --out"
+            _check(self.path / "sums.npz", variants, None, again)
+
+    def finished(self) -> int:
+        """How many replicas, from 0 on, are finished."""
+        if self._save_space:
+            file = self.path / "sums.npz"
+            return int(read_array(file, "replicas")) if file.exists() else 0
+        blocks = finished_blocks(self.path)
+        return blocks[-1][1] if blocks else 0
+
+    def load_block(self, variants: Sequence[str]) -> Block | None:
+        """The block under way, in the order of these variants; one that was finished is dropped."""
+        file = self.path / "block.pt"
+        if not file.exists():
+            return None
+        saved = unseal(_FORMAT, file.read_bytes(), str(file), _AGAIN)
+        if saved["start"] != self.finished():
+            file.unlink()  # killed after its scores were stored and before it was removed
+            return None
+        names, start, stop = list(saved["variants"]), saved["start"], saved["stop"]
+        states = [checkpoint.from_content(state, str(file)) for state in saved["states"]]
+        numbers = [number for number in range(start, stop) for _ in names]
+        if sorted(names) != sorted(variants) or [state.replica for state in states] != numbers:
+            raise InvalidValue(
+                f"{file} must hold replicas {start} to {stop - 1} of {'; '.join(variants)}, "
+                f"got {len(states)} states of {'; '.join(names)}: {_AGAIN}"
+            )
+        return Block(
+            start=start,
+            stop=stop,
+            variants=tuple(variants),
+            states=tuple(
+                states[first + names.index(name)]
+                for first in range(0, len(states), len(names))
+                for name in variants
+            ),
+            asked=saved["asked"],
+            run=saved["run"],
+        )
+
+    def save_block(self, block: Block) -> None:
+        """Stores the block after a round: what a kill from now on does not lose."""
+        content = {
+            "start": block.start,
+            "stop": block.stop,
+            "variants": list(block.variants),
+            "states": [checkpoint.to_content(state) for state in block.states],
+            "asked": block.asked,
+            "run": block.run,
+        }
+        write_atomically(self.path / "block.pt", seal(_FORMAT, content))
+
+    def finish_block(self, block: Block, arrays: Arrays) -> None:
+        """Stores what the block's replicas say, and only then forgets their states."""
+        arrays = arrays | {"asked": np.array(block.asked), "run": np.array(block.run)}
+        draw: Arrays = {"draw": np.array(block.draw)} if block.draw else {}
+        if self._save_space:
+            sums = self.path / "sums.npz"
+            before = read_arrays(sums) if sums.exists() else None
+            write_arrays(sums, added(before, arrays, block.stop) | draw)
+        else:
+            write_arrays(self.path / f"scores-{block.start:06d}-{block.stop:06d}.npz", arrays | draw)
+        with writing(self.path / "block.pt"):
+            (self.path / "block.pt").unlink(missing_ok=True)
+
+    def finish(self, result: dict[str, Any]) -> None:
+        """Writes the summary."""
+        text = json.dumps(lines.plain(result), indent=2, allow_nan=False) + "\n"
+        write_atomically(self.path / "result.json", text.encode())
+
+    def for_every_replica(self) -> list[Arrays]:
+        """What is stored as one number for each replica, in their order; one set when space is saved.
+
+        What replicas say about every example is not read: it can be more than there is memory.
+        """
+        names = [name for _, _, name in finished_blocks(self.path)]
+        if self._save_space:
+            names = ["sums.npz"] if (self.path / "sums.npz").exists() else []
+        return [
+            read_arrays(self.path / name, lambda key: key.rpartition("/")[2] not in _FOR_EVERY_EXAMPLE)
+            for name in names
+        ]
+
+
+def stored_files(path: Path) -> list[Path]:
+    """The files that hold what finished replicas say: one for each block, or one of running sums."""
+    blocks = [path / name for _, _, name in finished_blocks(path)]
+    sums = path / "sums.npz"
+    return blocks or ([sums] if sums.exists() else [])
+
+
+def finished_blocks(path: Path) -> list[tuple[int, int, str]]:
+    """First replica, replica after the last, and file of each finished block; they must follow each other."""
+    found = sorted(
+        (int(match[1]), int(match[2]), file.name)
+        for file in path.glob("scores-*.npz")
+        if (match := _NAME.fullmatch(file.name))
+    )
+    following = 0
+    for start, stop, name in found:
+        if start != following or stop <= start:
+            raise InvalidValue(f"{path} must hold the scores of replica {following} next, got {name}")
+        following = stop
+    return found
+
+
+def _check(file: Path, variants: Sequence[str], replicas: int | None, remedy: str) -> None:
+    """Checks the scores, or running sums, of so many replicas; sums say themselves how many they are of."""
+    try:
+        check_arrays(file)
+        count = int(read_array(file, "replicas")) if replicas is None else replicas
+        found = {name: len(read_array(file, f"{name}/accuracy")) for name in variants}
+        if set(found.values()) != {count}:
+            raise InvalidValue(f"{file} must hold {count} replicas of each variant, got {found}")
+    except InvalidValue as error:
+        raise InvalidValue(f"{error}; {remedy}") from error
+
+
+def _holds(file: Path, labels: NDArray[np.int64]) -> bool:
+    """The labels come from the data, whose digest was compared: a damaged file of them is written again."""
+    try:
+        return np.array_equal(read_array(file, "labels"), labels)
+    except InvalidValue:
+        return False

@@ -1,0 +1,253 @@
+"""A run directory of any kind, read into values: ``fedward.load``."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedward.base import json_lines as lines
+from fedward.base.arrays_file import read_array
+from fedward.base.validate import InvalidValue, one_of, whole
+from fedward.certificates.certificate import Certificate
+from fedward.privacy import Guarantee, Ledger
+from fedward.privacy.user_ledgers import UserLedgers
+from fedward.rundir.certified_record import read_certified
+from fedward.rundir.inference_record import InferenceRecord, read_inference
+from fedward.rundir.record_files import frame
+from fedward.rundir.replica_draw import stored_draw
+from fedward.rundir.replica_ledgers import OneTraining, read_ledgers
+from fedward.rundir.replica_store import finished_blocks
+from fedward.rundir.spent import Spent, missing, unknown
+from fedward.rundir.store import RunDirectory
+from fedward.rundir.weights_origin import caveat_of
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RunRecord:
+    """A run of ``fedward run``, finished or not.
+
+    Attributes:
+      path: its directory.
+      manifest: what is run, as in ``run.json``.
+      metrics: what was measured of the released models, one record for each measured round.
+      telemetry: cohorts and norms, one record a round; covered by no ε, empty with system entropy.
+      ledger: what has been spent; None before the first round.
+      users: what each user has spent, where users protect themselves.
+      unknown: why it is not known what was spent, where a ledger is missing.
+      result: the summary, with every ε from the ledgers; None if the run is not finished.
+    """
+
+    path: Path
+    manifest: dict[str, Any]
+    metrics: tuple[dict[str, Any], ...] = ()
+    telemetry: tuple[dict[str, Any], ...] = ()
+    ledger: Ledger | None = None
+    users: UserLedgers | None = None
+    unknown: str = ""
+    result: dict[str, Any] | None = None
+
+    @property
+    def experiment(self) -> dict[str, Any]:
+        """The experiment, table by table."""
+        found: dict[str, Any] = self.manifest["experiment"]
+        return found
+
+    @property
+    def finished(self) -> bool:
+        return self.result is not None
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds were released."""
+        if self.result is not None:
+            return int(self.result["rounds"])
+        # The ledger on disk settles a round when the next is reserved; a round that is measured is released.
+        measured = int(self.metrics[-1]["round"]) + 1 if self.metrics else 0
+        return max(measured, self.ledger.rounds if self.ledger is not None else 0)
+
+    @property
+    def last(self) -> dict[str, Any]:
+        """What was last measured; empty if nothing was."""
+        if self.result is not None and "accuracy" in self.result:
+            return self.result
+        return self.metrics[-1] if self.metrics else {}
+
+    def guarantee(self) -> Guarantee | None:
+        """What the ledgers come to so far, what is reserved included; None before the first round."""
+        spent = Spent(folder=self.path, ledger=self.ledger, users=self.users, problem=self.unknown)
+        return spent.guarantee(self.manifest)
+
+    def to_pandas(self) -> Any:
+        """What was measured as a table, one row for each measured round."""
+        return frame(list(self.metrics))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReplicasRecord:
+    """A run of ``fedward replicas`` or ``fedward certify``, finished or not.
+
+    Attributes:
+      path: its directory.
+      manifest: what is run, as in ``run.json``.
+      replicas: how many trainings of each variant are finished.
+      result: accuracy of each variant over its replicas; None before the first end of the command.
+      draw: the draw that they belong to, which is that of what is claimed; empty where nothing was.
+      labels: the true classes of the test examples; None before the first block.
+      trainings: what one training of each variant spends; empty in directories of older versions.
+      certificates: what is certified about each variant, if anything is.
+      certified: ``certified.json``: curves for each variant, or costs of an attack; None without it.
+    """
+
+    path: Path
+    manifest: dict[str, Any]
+    replicas: int = 0
+    result: dict[str, Any] | None = None
+    draw: str = ""
+    labels: NDArray[np.int64] | None = None
+    trainings: dict[str, OneTraining] = field(default_factory=dict)
+    certificates: dict[str, Certificate]
+    certified: dict[str, Any] | None = None
+
+    @property
+    def experiments(self) -> dict[str, dict[str, Any]]:
+        """The experiment of each variant."""
+        found: dict[str, dict[str, Any]] = self.manifest["experiment"]["variants"]
+        return found
+
+    @property
+    def finished(self) -> bool:
+        return self.result is not None
+
+    def one_training(self, variant: str) -> Guarantee:
+        """What one training of a variant guarantees if it alone is released; none where no ledger says it."""
+        caveat, certificate = caveat_of(self.manifest), self.certificates.get(variant)
+        if variant in self.trainings:
+            return self.trainings[variant].guarantee(caveat)
+        if certificate is not None:
+            about = certificate.setting
+            one = OneTraining(ledger=about.ledger, delta=about.delta, accountant=about.accountant)
+            return one.guarantee(caveat)
+        return unknown(f"{missing(self.path / 'ledgers.json')}; the same command writes it")
+
+    def certified_accuracy(self, k: int, threat: str = "inject", variant: str | None = None) -> float:
+        """The share of test examples that are predicted right and certified against k attackers.
+
+        Args:
+          k: how many; poisoned examples where examples are hidden.
+          threat: ``inject`` (they join), ``present`` (they are there already), ``compromise`` (they are users
+            that are taken over).
+          variant: its name; not needed where there is only one.
+        """
+        whole("k", k, at_least=0)
+        if variant is None and len(self.certificates) == 1:
+            (variant,) = self.certificates
+        if variant not in self.certificates:
+            known = ", ".join(self.certificates) or "none, nothing is certified"
+            raise InvalidValue(f"variant must be one of those certified ({known}), got {variant!r}")
+        attacks = {attack.threat: attack for attack in self.certificates[variant].attacks}
+        one_of("threat", threat, tuple(attacks))
+        accuracy = attacks[threat].accuracy or ()  # type: ignore[index]  # checked above
+        return accuracy[k] if k < len(accuracy) else 0.0
+
+    def to_pandas(self) -> Any:
+        """Accuracy, and success and cost of attacks, one row for each variant and measure."""
+        found = self.result["variants"] if self.result is not None else {}
+        return frame(
+            [
+                {"variant": name, "measure": measure, **interval}
+                for name, values in found.items()
+                for measure, interval in values.items()
+            ]
+        )
+
+
+Record = RunRecord | ReplicasRecord | InferenceRecord
+
+
+def load(path: str | os.PathLike[str]) -> Record:
+    """Reads a run directory of ``fedward run``, ``replicas``, ``certify`` or ``infer``.
+
+    Nothing is changed or locked; a run that is under way is read as far as it is. Every ε is computed from
+    the run's ledgers, and a file that states another is refused.
+
+    Args:
+      path: the run directory.
+    """
+    folder = Path(path)
+    if not (folder / "run.json").is_file():
+        raise InvalidValue(f"{folder} is not a run directory: {_why_not(folder)}")
+    try:
+        manifest = RunDirectory(folder).manifest()
+        experiment = manifest.get("experiment")
+        if isinstance(experiment, dict) and isinstance(experiment.get("variants"), dict):
+            return _replicas(folder, manifest)
+        _require(folder, experiment, ("seed", "rounds", "data", "model", "algorithm"))
+        _require(folder, manifest, ("delta", "accountant"))
+        if isinstance(experiment, dict) and isinstance(experiment.get("inference"), dict):
+            return read_inference(folder, manifest)
+        return _run(folder, manifest)
+    except UnicodeDecodeError as error:
+        raise InvalidValue(f"{folder} holds a file that is damaged and cannot be read: {error}") from error
+
+
+def _run(folder: Path, manifest: dict[str, Any]) -> RunRecord:
+    directory = RunDirectory(folder)
+    result = directory.result()
+    spent = directory.spent(manifest, finished=result is not None)
+    return RunRecord(
+        path=folder,
+        manifest=manifest,
+        metrics=tuple(directory.metrics()),
+        telemetry=tuple(lines.read(folder / "telemetry.jsonl")),
+        ledger=spent.ledger,
+        users=spent.users,
+        unknown=spent.problem,
+        result=result,
+    )
+
+
+def _replicas(folder: Path, manifest: dict[str, Any]) -> ReplicasRecord:
+    variants = manifest["experiment"]["variants"]
+    if not variants:
+        raise InvalidValue(f"{folder / 'run.json'} is damaged: it must name at least one variant, got none")
+    for experiment in variants.values():
+        _require(folder, experiment, ("seed", "rounds", "data", "model", "algorithm"))
+    labels, sums = folder / "labels.npz", folder / "sums.npz"
+    trainings = read_ledgers(folder)
+    certified = read_certified(folder, list(variants), trainings, caveat_of(manifest))
+    blocks = finished_blocks(folder)
+    replicas = blocks[-1][1] if blocks else int(read_array(sums, "replicas")) if sums.exists() else 0
+    return ReplicasRecord(
+        path=folder,
+        manifest=manifest,
+        replicas=replicas,
+        result=RunDirectory(folder).result(),
+        draw=stored_draw(folder) or "",
+        labels=read_array(labels, "labels") if labels.exists() else None,
+        trainings=trainings,
+        certificates=certified.certificates,
+        certified=certified.summary,
+    )
+
+
+def _require(folder: Path, content: Any, keys: tuple[str, ...]) -> None:
+    missing = [key for key in keys if not isinstance(content, dict) or key not in content]
+    if missing:
+        file = folder / "run.json"
+        raise InvalidValue(f"{file} is damaged or not of a run: it does not say {missing[0]!r}")
+
+
+def _why_not(folder: Path) -> str:
+    if not folder.exists():
+        return "there is nothing of that name"
+    if not folder.is_dir():
+        return "it is a file"
+    below = sorted(each.parent.name for each in folder.glob("*/run.json"))
+    if below:
+        return f"it holds no run.json, but {len(below)} below it do: give {folder / below[0]}, for instance"
+    return "it holds no run.json"

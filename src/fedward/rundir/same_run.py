@@ -1,0 +1,68 @@
+"""Whether a directory holds the run that is asked for, and if not, what is different, in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fedward.base.validate import InvalidValue
+
+_LONGEST = 60
+
+
+def check_same_run(path: Path, stored: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Compares two manifests by what decides the result; raises if anything of it differs."""
+    changed = _kind(stored, wanted) or _variants(stored, wanted)
+    if not changed:
+        found = [
+            each for key in ("experiment", "data") for each in differences(stored.get(key), wanted[key], key)
+        ]
+        changed = f"{', '.join(found)} differ" if found else ""
+    if changed:
+        raise InvalidValue(f"{path} holds another run: {changed}; choose another directory with --out")
+
+
+def _names(manifest: dict[str, Any]) -> list[str] | None:
+    """The variants of a run of replicas; None for a single run."""
+    experiment = manifest.get("experiment")
+    variants = experiment.get("variants") if isinstance(experiment, dict) else None
+    return list(variants) if isinstance(variants, dict) else None
+
+
+def _kind(stored: dict[str, Any], wanted: dict[str, Any]) -> str:
+    there, here = (
+        "a single run (fedward run)" if _names(manifest) is None else "many replicas (fedward replicas)"
+        for manifest in (stored, wanted)
+    )
+    return "" if there == here else f"{there} there, {here} here"
+
+
+def _variants(stored: dict[str, Any], wanted: dict[str, Any]) -> str:
+    there, here = _names(stored) or [], _names(wanted) or []
+    if set(there) == set(here):
+        return ""
+    return f"the variants {'; '.join(there)} there, {'; '.join(here)} here"
+
+
+def differences(stored: Any, wanted: Any, key: str) -> Iterator[str]:
+    """What differs between two tables, with both values.
+
+    A table that an older fedward did not know is absent there and null here: that is no difference.
+    """
+    if isinstance(stored, dict) and isinstance(wanted, dict):
+        for name in sorted(stored.keys() | wanted.keys()):
+            yield from differences(stored.get(name), wanted.get(name), f"{key}.{name}")
+    elif stored != wanted:
+        yield f"{key} ({_shown(stored)} there, {_shown(wanted)} here)"
+
+
+def _shown(value: Any) -> str:
+    """
+    >>> _shown(0.5), _shown({"name": "mlp"}), _shown(None)
+    ('0.5', 'a table', 'None')
+    """
+    if isinstance(value, dict):
+        return "a table"
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

@@ -1,0 +1,237 @@
+"""What a run has spent: its guarantee and every sentence with an ε, from its ledgers and nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fedward.base.validate import InvalidValue
+from fedward.privacy import Guarantee, Ledger
+from fedward.privacy.caveats import with_caveat
+from fedward.privacy.pld import NoiseTooSmall
+from fedward.privacy.remembered import guarantee_of, guarantees_of
+from fedward.privacy.shares import shares
+from fedward.privacy.spending import mechanisms
+from fedward.privacy.user_ledgers import UserLedgers
+from fedward.rundir.server_looks import left_out, looks_alone, looks_left_out, with_looks
+from fedward.rundir.weights_origin import caveat_of
+
+# Machines differ in the last bits of a float, not in what was spent.
+_ROUNDING = 1e-9
+# What the result of a run says with an ε in it.
+_WITH_EPSILON = (
+    *("users", "each_user", "looks", "shares", "epsilon_of_model", "epsilon_of_looks"),
+    *("papers_claim", "papers_claim_statement"),
+)
+_CONSERVATIVE = "the conservative bound"
+_CLAIM = "the paper's claim"
+_REMEDY = "put back the file that was changed, or remove result.json, and the same command makes it again"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spent:
+    """The ledgers of a run directory.
+
+    Args:
+      folder: the directory.
+      ledger: the server's; None before the first round.
+      users: those of users that protect themselves.
+      papers: of what a paper claims for this training, where that is something else.
+      problem: why it is not known what was spent; empty if it is.
+    """
+
+    folder: Path
+    ledger: Ledger | None = None
+    users: UserLedgers | None = None
+    papers: Ledger | None = None
+    problem: str = ""
+
+    @property
+    def file(self) -> Path:
+        """The file that the guarantee is computed from."""
+        return self.folder / ("users.json" if self.users is not None else "ledger.json")
+
+    def guarantee(self, manifest: Mapping[str, Any]) -> Guarantee | None:
+        """What is guaranteed so far, what is reserved included; None before the first round."""
+        try:
+            found = self._found(manifest["delta"], manifest["accountant"], manifest)
+        except KeyError as error:
+            raise InvalidValue(f"{self.folder / 'run.json'} is damaged: it does not say {error}") from error
+        except InvalidValue as error:
+            raise InvalidValue(f"what {self.folder} has spent cannot be computed: {error}") from error
+        return None if found is None else with_caveat(found, caveat_of(manifest))
+
+    def _found(self, delta: float, accountant: str, manifest: Mapping[str, Any]) -> Guarantee | None:
+        if self.problem:
+            return unknown(self.problem, delta, accountant)
+        if self.users is not None:
+            worst = guarantees_of(self.users, delta, accountant).worst
+            return with_looks(worst, self.users, self.ledger)
+        return None if self.ledger is None else central(as_declared(self.ledger, manifest), delta, accountant)
+
+
+def as_declared(ledger: Ledger, manifest: Mapping[str, Any]) -> Ledger:
+    """The ledger for the adjacency that its training has; version 1 called every one add/remove.
+
+    It did not say what sums were divided by. Where the experiment declares no number of users, that followed
+    the data.
+    """
+    experiment = manifest.get("experiment")
+    privacy = experiment.get("privacy") if isinstance(experiment, dict) else None
+    unsaid = ledger.terms.noise_of in ("server", "looks") and ledger.terms.divisor is None
+    undeclared = isinstance(privacy, dict) and not privacy.get("users")
+    counted = unsaid and undeclared and ledger.adjacency == "add/remove"
+    return replace(ledger, adjacency="zero-out") if counted else ledger
+
+
+def central(ledger: Ledger, delta: float, accountant: str) -> Guarantee:
+    """What a ledger amounts to, by ``rdp`` where ε is beyond ``pld``."""
+    try:
+        return guarantee_of(ledger, delta, accountant)
+    except NoiseTooSmall:
+        return guarantee_of(ledger, delta, "rdp")
+
+
+def in_result(spent: Spent, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What the result of a run says about its spending: guarantee, shares, those of users; and in words."""
+    guarantee, delta, accountant = spent.guarantee(manifest), manifest["delta"], manifest["accountant"]
+    assert guarantee is not None  # a run has a result after its last round
+    found: dict[str, Any] = {"guarantee": guarantee.to_json(), "statement": str(guarantee)}
+    if spent.problem:
+        return found
+    if spent.users is not None:
+        own = guarantees_of(spent.users, delta, accountant)
+        found |= {"users": own.to_json(), "each_user": str(own)}
+        if spent.ledger is not None and mechanisms(spent.ledger.spending):
+            found["looks"] = looks_alone(central(spent.ledger, delta, accountant))
+    elif spent.ledger is not None and (parts := shares(spent.ledger, delta, accountant)) is not None:
+        found |= parts.to_json()
+        found["shares"] = [str(parts)] + [parts.as_the_papers_add] * (accountant == "moments")
+    if spent.papers is not None:
+        claim = guarantee_of(spent.papers, delta, "moments")
+        found["statement"] = f"{_CONSERVATIVE}: {guarantee}"
+        found |= {"papers_claim": claim.to_json(), "papers_claim_statement": f"{_CLAIM}: {claim}"}
+    return found
+
+
+def result_from_ledgers(
+    result: Mapping[str, Any], manifest: Mapping[str, Any], spent: Spent
+) -> dict[str, Any]:
+    """The result of a run with every ε, and every sentence about one, computed from its ledgers.
+
+    Raises if the result states other numbers than they come to, with both files and both numbers.
+
+    Args:
+      result: of ``result.json``.
+      manifest: of ``run.json``.
+      spent: the ledgers beside it.
+    """
+    stated = Guarantee.from_json(result["guarantee"])
+    rest = {key: value for key, value in result.items() if key not in _WITH_EPSILON}
+    found = spent.guarantee(manifest)
+    if spent.problem or found is None:
+        problem = spent.problem or missing(spent.folder / "ledger.json")
+        none = replace(stated, epsilon=math.inf, caveat="", reason=problem)
+        return rest | {"guarantee": none.to_json(), "statement": str(none)}
+    fresh = in_result(spent, manifest)
+    if left_out(result) and spent.ledger is not None:
+        # Its ledgers say so too, and give no ε: there is none to compare.
+        looks = central(spent.ledger, manifest["delta"], manifest["accountant"])
+        return rest | fresh | {"looks": looks_left_out(looks)}
+    require_same(stated, found, spent.folder / "result.json", spent.file)
+    for key in ("epsilon_of_model", "epsilon_of_looks"):
+        if key in result:
+            require_number(key, result[key], fresh.get(key), spent.folder / "result.json", spent.file)
+    if "users" in result and not _same_tree(result["users"], fresh.get("users")):
+        raise _other(
+            spent.folder / "result.json", _spread(result["users"]), spent.file, _spread(fresh.get("users"))
+        )
+    return rest | fresh | _papers(result, spent, fresh)
+
+
+def _papers(result: Mapping[str, Any], spent: Spent, fresh: Mapping[str, Any]) -> dict[str, Any]:
+    """What a paper claims; a run of an earlier version has no ledger of it, and shows no number."""
+    if "papers_claim" not in result:
+        return {}
+    if spent.papers is None:
+        told = "not shown, as the run is of an earlier version, which stored no ledger of it"
+        return {
+            "statement": f"{_CONSERVATIVE}: {fresh['statement']}",
+            "papers_claim_statement": f"{_CLAIM}: {told}",
+        }
+    stated, claim = (Guarantee.from_json(each["papers_claim"]) for each in (result, fresh))
+    require_same(stated, claim, spent.folder / "result.json", spent.folder / "papers-ledger.json")
+    return {}
+
+
+def require_same(stated: Guarantee, found: Guarantee, file: Path, ledger: Path) -> None:
+    """Refuses a stored guarantee that is not what its ledger comes to; words may be an older version's."""
+    if not _same(stated.epsilon, found.epsilon):
+        raise _other(file, _epsilon(stated), ledger, _epsilon(found))
+    # Version 1 said add/remove where it is zero-out: see `as_declared`.
+    mended = stated.adjacency == "add/remove" and found.adjacency == "zero-out" and not found.terms.declared
+    for name in ("delta", "unit", "adjacency", "accountant", "noise_source", "rounds"):
+        if getattr(stated, name) != getattr(found, name) and not (mended and name == "adjacency"):
+            told = f"{name.replace('_', ' ')} = {getattr(stated, name)}"
+            raise _other(file, told, ledger, getattr(found, name))
+
+
+def require_number(name: str, stated: Any, found: float | None, file: Path, ledger: Path) -> None:
+    """Refuses a stored number that is not what a ledger comes to."""
+    if not _same(stated, found):
+        raise _other(file, f"{name} = {stated}", ledger, found)
+
+
+def missing(file: Path) -> str:
+    """Why nothing is known of what was spent."""
+    return f"what was spent is not known, {file} is missing"
+
+
+def _other(file: Path, stated: str, ledger: Path, found: object) -> InvalidValue:
+    return InvalidValue(f"{file} says {stated}, and {ledger} comes to {found}: {_REMEDY}")
+
+
+def _epsilon(guarantee: Guarantee) -> str:
+    return f"ε = {guarantee.epsilon:.12g}" if guarantee.private else "no guarantee"
+
+
+def _spread(users: Any) -> str:
+    known = users if isinstance(users, dict) else {}
+    return f"users' ε of median {known.get('median')} and at most {known.get('largest')}"
+
+
+def _same(a: Any, b: Any) -> bool:
+    """
+    >>> _same(0.925, 0.925 * (1 + 1e-12)), _same(0.925, 0.125), _same(math.inf, math.inf), _same(None, 1.0)
+    (True, False, True, False)
+    """
+    if a == b:
+        return True
+    numbers = all(isinstance(each, int | float) and math.isfinite(each) for each in (a, b))
+    return numbers and abs(a - b) <= _ROUNDING * max(abs(a), abs(b))
+
+
+def _same_tree(a: Any, b: Any) -> bool:
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_same_tree(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_same_tree, a, b))
+    return _same(a, b)
+
+
+def unknown(why: str, delta: float = 0.5, accountant: str = "rdp") -> Guarantee:
+    """No guarantee, and why; nothing else of it is known."""
+    return Guarantee(
+        epsilon=math.inf,
+        delta=delta,
+        unit="user",
+        adjacency="add/remove",
+        sampling="",
+        accountant=accountant,
+        noise_source="seeded",
+        rounds=0,
+        reason=why,
+    )

@@ -1,0 +1,272 @@
+"""A run on disk: written atomically, resumed after a kill, locked against a second process.
+
+run.json          what is run: the experiment, digests of its data, versions; where, when and by which command
+ledger.json       what has been spent; a round is in it before any of its jobs runs
+users.json        what each user has spent, where users protect themselves
+checkpoint.pt     the state after the last finished round
+rounds.jsonl      what was measured of the released models
+telemetry.jsonl   cohorts, norms, rejected rows: not covered by any ε; absent with system entropy
+model.pt          the final model's state_dict
+papers-ledger.json  what a paper takes the training to have spent, where that is something else
+result.json       the summary, once the run is finished; every ε in it follows from the ledgers
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from fedward.base import json_lines as lines
+from fedward.base.durable_files import remove_leftovers, write_atomically
+from fedward.base.locking import locked
+from fedward.base.validate import InvalidValue
+from fedward.core.types import RoundLog, ServerState
+from fedward.privacy import Guarantee, Ledger, ledger_file, user_ledgers_file
+from fedward.privacy.user_ledgers import UserLedgers
+from fedward.rundir import checkpoint
+from fedward.rundir.computed_by import changes, with_change
+from fedward.rundir.environment import environment
+from fedward.rundir.place import kind_of
+from fedward.rundir.result_file import REMEDY, checked_metrics, checked_result
+from fedward.rundir.same_run import check_same_run
+from fedward.rundir.spent import Spent, missing, result_from_ledgers
+
+# Whose these are only run.json says, for single runs, many replicas and inference attacks. Where it is not
+# there they are somebody else's, and would be written over.
+_RESULTS = (
+    *("checkpoint*.pt", "ledger.json", "users.json", "result.json"),
+    *("rounds.jsonl", "telemetry.jsonl", "model.pt"),
+    *("block.pt", "sums.npz", "labels.npz", "scores-*.npz"),
+)
+
+
+class RunDirectory:
+    """The files of one run. Made by ``open_run``, which holds the lock."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def begin(self, manifest: dict[str, Any]) -> None:
+        """Writes what is run, or checks that the directory holds the same run."""
+        file = self.path / "run.json"
+        if not file.exists():
+            found = sorted(each.name for pattern in _RESULTS for each in self.path.glob(pattern))
+            if found:
+                raise InvalidValue(f"{self.path} holds {found[0]} but no run.json: not a run to go on with")
+            if kind := kind_of(self.path):
+                raise InvalidValue(
+                    f"{self.path} must be empty or of this run, got the directory of {kind}; "
+                    "choose another with --out"
+                )
+            content = manifest | {"environment": environment()}
+            self._write("run.json", json.dumps(content, indent=2) + "\n")
+            return
+        stored = self.manifest()
+        check_same_run(self.path, stored, manifest)
+        now = manifest.get("engine", ""), manifest["versions"]
+        if changes(stored, *now) and not self.is_over(stored):
+            self._write("run.json", json.dumps(with_change(stored, *now), indent=2) + "\n")
+
+    def is_over(self, manifest: dict[str, Any]) -> bool:
+        """Whether nothing more will be computed; replicas can always be added to."""
+        return "variants" not in (manifest.get("experiment") or {}) and (self.path / "result.json").exists()
+
+    def manifest(self) -> dict[str, Any]:
+        """What is run, as ``begin`` wrote it."""
+        if not (self.path / "run.json").exists():
+            raise InvalidValue(f"{self.path} is not a run directory: it holds no run.json")
+        return self._read_json("run.json")
+
+    def load_state(self) -> ServerState | None:
+        """The state to go on from; None if no round has finished."""
+        remove_leftovers(self.path)
+        file = self.path / "checkpoint.pt"
+        state = checkpoint.from_bytes(file.read_bytes(), str(file)) if file.exists() else None
+        finished = state.round if state else 0
+        lines.cut(self.path / "rounds.jsonl", finished)
+        lines.cut(self.path / "telemetry.jsonl", finished)
+        return state
+
+    def with_reservation(self, state: ServerState) -> ServerState:
+        """The state with what was reserved for a round that a kill kept from finishing.
+
+        A reservation for a round that the checkpoint already holds was settled there.
+        """
+        if not (self.path / "ledger.json").exists():
+            if state.round > 0:
+                raise InvalidValue(
+                    f"{self.path} holds a checkpoint but no ledger.json: what was spent is not known"
+                )
+            # Killed between the two files of the first reservation.
+            return self._with_users(state) if (self.path / "users.json").exists() else state
+        ledger = self.ledger()
+        if ledger.rounds > state.round:
+            raise InvalidValue(
+                f"{self.path} must hold the checkpoint of round {ledger.rounds}, got that of {state.round}"
+            )
+        if ledger.reserved is not None and ledger.reserved.first_round >= state.round:
+            state = replace(state, ledger=ledger)
+        return self._with_users(state)
+
+    def _with_users(self, state: ServerState) -> ServerState:
+        if state.users is None:
+            return state
+        users = self.user_ledgers()
+        if users is None:
+            raise InvalidValue(f"{self.path} holds no users.json: what users have spent is not known")
+        if users.num_users != state.users.num_users:
+            raise InvalidValue(
+                f"{self.path} must hold ledgers of {state.users.num_users} users, got {users.num_users}"
+            )
+        if users.reserved is not None and users.reserved.round >= state.round:
+            return replace(state, users=users)
+        return state
+
+    def user_ledgers(self) -> UserLedgers | None:
+        """What each user has spent, as it is on disk; None where the server protects them."""
+        file = self.path / "users.json"
+        if not file.exists():
+            return None
+        try:
+            return user_ledgers_file.loads(file.read_text(encoding="utf8"))
+        except (InvalidValue, UnicodeDecodeError) as error:
+            raise InvalidValue(f"{file} cannot be used: {error}") from error
+
+    def spent(self, manifest: Mapping[str, Any], *, finished: bool) -> Spent:
+        """All ledgers as they are on disk, or why they do not tell what was spent."""
+        ledger = self.ledger() if (self.path / "ledger.json").exists() else None
+        users = self.user_ledgers()
+        papers = self.path / "papers-ledger.json"
+        # An inference attack has one ledger: that of a training, or of a user that is drawn in every round.
+        attacked, problem = "inference" in (manifest.get("experiment") or {}), ""
+        if ledger is None and finished:
+            again = "; the same command writes it" if attacked else ""
+            problem = f"{missing(self.path / 'ledger.json')}{again}"
+        elif ledger is not None and users is None and not attacked and _is_of_users(manifest, ledger):
+            problem = missing(self.path / "users.json")
+        return Spent(
+            folder=self.path,
+            ledger=ledger,
+            users=users,
+            papers=self.ledger(papers.name) if papers.exists() else None,
+            problem=problem,
+        )
+
+    def ledger(self, name: str = "ledger.json") -> Ledger:
+        """What has been spent, as it is on disk."""
+        file = self.path / name
+        try:
+            return ledger_file.loads(file.read_text(encoding="utf8"))[0]
+        except (InvalidValue, UnicodeDecodeError) as error:
+            raise InvalidValue(f"{file} cannot be used: {error}") from error
+
+    def reserve(self, ledger: Ledger, users: UserLedgers | None = None) -> None:
+        """Makes a round's reservation durable (the ``Journal`` of ``train``)."""
+        if users is not None:
+            self._write("users.json", user_ledgers_file.dumps(users))
+        self._write("ledger.json", ledger_file.dumps(ledger))
+
+    def save_round(self, state: ServerState, log: RoundLog) -> None:
+        """Stores a finished round. Nothing else may see its model before."""
+        if log.telemetry is not None:
+            record = {"round": log.round, "bounds": log.bounds, "kept": log.kept, **asdict(log.telemetry)}
+            lines.append(self.path / "telemetry.jsonl", record)
+        write_atomically(self.path / "checkpoint.pt", checkpoint.to_bytes(state))
+
+    def save_metrics(self, record: dict[str, Any]) -> None:
+        lines.append(self.path / "rounds.jsonl", record)
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """What was measured, one record for each measured round."""
+        file = self.path / "rounds.jsonl"
+        return checked_metrics(lines.read(file), file)
+
+    def finish(
+        self,
+        module: nn.Module,
+        ledger: Ledger,
+        claims: list[Guarantee],
+        result: dict[str, Any],
+        users: UserLedgers | None = None,
+        papers: Ledger | None = None,
+    ) -> None:
+        """Writes the final model, the ledgers with their claims and, last, the result that ends the run."""
+        buffer = io.BytesIO()
+        torch.save(module.state_dict(), buffer)
+        write_atomically(self.path / "model.pt", buffer.getvalue())
+        if users is not None:
+            self._write("users.json", user_ledgers_file.dumps(users))
+        if papers is not None:
+            self._write("papers-ledger.json", ledger_file.dumps(papers))
+        self._write("ledger.json", ledger_file.dumps(ledger, claims))
+        self._write("result.json", json.dumps(lines.plain(result), indent=2, allow_nan=False) + "\n")
+
+    def rejected(self) -> int:
+        """How many updates were malformed or not finite so far; 0 where no telemetry is kept."""
+        return sum(len(record["rejected"]) for record in lines.read(self.path / "telemetry.jsonl"))
+
+    def kept(self) -> list[dict[str, Any]]:
+        """Rounds that left the model as it was, and why; empty where no telemetry is kept."""
+        records = lines.read(self.path / "telemetry.jsonl")
+        return [{"round": r["round"], "why": r["kept"]} for r in records if r.get("kept")]
+
+    def mean_norms(self, attacked: tuple[int, ...] | None = None) -> dict[str, float | None]:
+        """The mean norm of honest and of malicious updates: telemetry, covered by no ε.
+
+        Over the rounds with an attack; None for all. A rejected update has no norm.
+        """
+        found: dict[str, list[float]] = {"honest": [], "malicious": []}
+        for record in lines.read(self.path / "telemetry.jsonl"):
+            if attacked is not None and record["round"] not in attacked:
+                continue
+            theirs, rejected = set(record["malicious"]), set(record["rejected"])
+            for user, norm in zip(record["cohort"], record["norms"], strict=True):
+                if norm is not None and user not in rejected:
+                    found["malicious" if user in theirs else "honest"].append(norm)
+        return {who: sum(norms) / len(norms) if norms else None for who, norms in found.items()}
+
+    def result(self) -> dict[str, Any] | None:
+        """The summary, if the run is finished; one that states another ε than its ledgers is refused."""
+        file = self.path / "result.json"
+        if not file.exists():
+            return None
+        manifest = self.manifest()
+        found = checked_result(self._read_json("result.json", REMEDY), manifest, file)
+        # Many replicas have ledgers, and no guarantee, of their own.
+        if "guarantee" not in found:
+            return found
+        return result_from_ledgers(found, manifest, self.spent(manifest, finished=True))
+
+    def _write(self, name: str, text: str) -> None:
+        write_atomically(self.path / name, text.encode())
+
+    def _read_json(self, name: str, remedy: str = "put back a copy of it") -> dict[str, Any]:
+        file = self.path / name
+        try:
+            content = json.loads(file.read_text(encoding="utf8"))
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise InvalidValue(f"{file} is damaged and cannot be read, {error}: {remedy}") from error
+        if not isinstance(content, dict):
+            raise InvalidValue(f"{file} is damaged, it must hold one JSON object: {remedy}")
+        return content
+
+
+def _is_of_users(manifest: Mapping[str, Any], ledger: Ledger) -> bool:
+    """Whether users have ledgers of their own: the server's alone would say that nothing was spent."""
+    return manifest.get("accounting") == "users" or ledger.terms.noise_of == "looks"
+
+
+@contextmanager
+def open_run(path: Path) -> Iterator[RunDirectory]:
+    """Opens or makes a run directory and keeps other processes out of it."""
+    with locked(path / ".lock", path, "run directory"):
+        remove_leftovers(path)
+        yield RunDirectory(path)

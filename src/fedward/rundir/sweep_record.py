@@ -1,0 +1,99 @@
+"""The directory of a sweep, read into values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fedward.base.validate import InvalidValue
+from fedward.privacy import Guarantee
+from fedward.rundir.record_files import frame, json_object
+from fedward.rundir.spent import require_number
+from fedward.rundir.store import RunDirectory
+
+ABOUT = ("delta", "unit", "adjacency", "accountant")
+"""What stands beside an ε in a table."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SweepRecord:
+    """A finished run of ``fedward sweep``.
+
+    Attributes:
+      path: its directory.
+      combinations: as in ``sweep.json``: labels, ε and means with intervals, one for each combination.
+    """
+
+    path: Path
+    combinations: tuple[dict[str, Any], ...]
+
+    @property
+    def runs(self) -> tuple[Path, ...]:
+        """The directories of all its trainings, for ``fedward.load``."""
+        return tuple(self.path / name for each in self.combinations for name in each["runs"])
+
+    def to_pandas(self) -> Any:
+        """One row for each combination."""
+        hidden = ("runs", "values")
+        return frame([{k: v for k, v in each.items() if k not in hidden} for each in self.combinations])
+
+
+def is_sweep(path: Path) -> bool:
+    """Whether a directory is that of a sweep which has come to its end."""
+    return (path / "sweep.json").is_file()
+
+
+def read_sweep_record(path: Path) -> SweepRecord:
+    """Reads the directory of a finished sweep.
+
+    Args:
+      path: the directory that ``fedward sweep`` wrote.
+    """
+    file = path / "sweep.json"
+    found = (json_object(file) or {}).get("combinations")
+    if not isinstance(found, list) or not found or not all(_complete(each) for each in found):
+        raise InvalidValue(f"{file} is damaged: it must list combinations with their runs")
+    return SweepRecord(path=path, combinations=tuple(_checked(each, path) for each in found))
+
+
+def _checked(combination: dict[str, Any], path: Path) -> dict[str, Any]:
+    """A combination with the ε of its runs, each from its own ledger; raises if the table states another."""
+    results = []
+    for name in combination["runs"]:
+        result = RunDirectory(path / name).result() if (path / name / "run.json").is_file() else None
+        if result is None:
+            nothing = dict.fromkeys(("epsilon", *ABOUT))
+            return combination | nothing | {"statement": f"no ε: {path / name} holds no finished run"}
+        results.append(result)
+    if not results:
+        return combination
+    place = weakest(results)
+    worst = Guarantee.from_json(results[place]["guarantee"])
+    epsilon = worst.epsilon if worst.private else None
+    if "epsilon" in combination:
+        ledger = path / combination["runs"][place] / "ledger.json"
+        require_number("epsilon", combination["epsilon"], epsilon, path / "sweep.json", ledger)
+    return combination | {
+        "epsilon": epsilon,
+        **epsilon_is_about(worst),
+        "statement": results[place]["statement"],
+    }
+
+
+def weakest(results: Sequence[Mapping[str, Any]]) -> int:
+    """The place of the result whose guarantee holds for all of them: there is no mean of guarantees."""
+    epsilons = [Guarantee.from_json(each["guarantee"]).epsilon for each in results]
+    # None at all has an infinite ε.
+    return max(range(len(results)), key=epsilons.__getitem__)
+
+
+def epsilon_is_about(guarantee: Guarantee) -> dict[str, Any]:
+    """What the ε of a combination is about; nothing where there is none."""
+    return {key: getattr(guarantee, key) if guarantee.private else None for key in ABOUT}
+
+
+def _complete(combination: Any) -> bool:
+    runs = combination.get("runs") if isinstance(combination, dict) else None
+    return isinstance(runs, list) and all(isinstance(name, str) for name in runs)

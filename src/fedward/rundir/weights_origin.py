@@ -1,0 +1,70 @@
+"""Where initial weights come from, and what a guarantee therefore does not cover."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fedward.base.validate import InvalidValue
+from fedward.config.sections import PartSection
+from fedward.core.digest import data_digest
+from fedward.core.federation import Federation
+from fedward.models.initial_weights import InitialWeights
+from fedward.privacy.caveats import WEIGHTS
+from fedward.rundir.record_files import json_object
+
+# What tells data sets of one name apart: whoever reads other files has other data.
+_FILES = ("file", "folder")
+# Drawn from a seed: only examples that are equal are the same.
+_DRAWN = ("synthetic",)
+_NOT_COVERED = "are not covered: they must come from other, or public, data"
+
+
+def caveat(weights: InitialWeights, section: PartSection, federation: Federation) -> str:
+    """What somebody who reads the ε of a training from these weights must know.
+
+    Args:
+      weights: what the training starts from.
+      section: the table ``[data]`` of the training.
+      federation: what it loaded.
+    """
+    file = " ".join(weights.file.splitlines())
+    theirs = weights.data if weights.data is not None else _data_of_run(Path(weights.file))
+    if theirs is None or not _same_data_set(theirs, section, federation):
+        return f"{WEIGHTS} {file} {_NOT_COVERED}"
+    return (
+        f"{WEIGHTS} {file} were trained on the same data set, {section.part}: their training "
+        "spends too, and is not counted"
+    )
+
+
+def caveat_of(manifest: Mapping[str, Any]) -> str:
+    """The same from the ``run.json`` of a run; empty if it started from its seed."""
+    if manifest.get("caveat"):
+        return str(manifest["caveat"])
+    # Runs of earlier versions say which weights they started from, and nothing about these.
+    return f"{WEIGHTS} {_NOT_COVERED}" if manifest.get("weights") else ""
+
+
+def _data_of_run(file: Path) -> Mapping[str, Any] | None:
+    """What the run was trained on whose ``model.pt`` this is; None if it is not in its directory any more."""
+    if file.name != "model.pt":
+        return None
+    try:
+        manifest = json_object(file.with_name("run.json"))
+    except (InvalidValue, OSError):  # damaged, or of somebody else: then nothing is known of its data
+        return None
+    experiment, data = ((manifest or {}).get(key) for key in ("experiment", "data"))
+    table = experiment.get("data") if isinstance(experiment, dict) else None
+    if not isinstance(table, dict) or not isinstance(data, dict):
+        return None
+    return {**table, "digest": data.get("digest")}
+
+
+def _same_data_set(theirs: Mapping[str, Any], section: PartSection, federation: Federation) -> bool:
+    """Other users, or another split, of the same examples are the same data set."""
+    named = theirs.get("name") == section.part and section.part not in _DRAWN
+    if named and all(theirs.get(key) == getattr(section, key, None) for key in _FILES):
+        return True
+    return theirs.get("digest") == data_digest(federation)

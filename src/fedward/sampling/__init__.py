@@ -1,0 +1,17 @@
+"""Samplers: who takes part in a round, and how that draw amplifies privacy."""
+
+from __future__ import annotations
+
+from fedward.core.types import Sampler
+from fedward.sampling.cohort import Cohort
+from fedward.sampling.everyone import EveryoneSampler
+from fedward.sampling.fixed_size import FixedSizeSampler
+from fedward.sampling.poisson import PoissonSampler
+
+SAMPLERS: dict[str, type[Sampler]] = {
+    "poisson": PoissonSampler,
+    "fixed_size": FixedSizeSampler,
+    "everyone": EveryoneSampler,
+}
+
+__all__ = ["SAMPLERS", "Cohort", "EveryoneSampler", "FixedSizeSampler", "PoissonSampler"]

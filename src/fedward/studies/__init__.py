@@ -1,0 +1,1 @@
+"""What a user asks for: trainings, replicas, certifications, sweeps, inference attacks, pre-trainings."""

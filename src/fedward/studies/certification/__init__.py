@@ -1,0 +1,1 @@
+"""Replicas, and what is certified from them."""

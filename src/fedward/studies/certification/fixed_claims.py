@@ -1,0 +1,184 @@
+"""What is claimed about the replicas of a directory: fixed when ``certify`` begins, and kept to.
+
+claims.json             what is claimed, at which numbers of replicas, and the draw that belongs to it
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fedward.base.durable_files import write_atomically
+from fedward.base.randomness import checked_draw
+from fedward.base.validate import InvalidValue
+from fedward.certificates.claims_draw import CostClaims
+from fedward.certificates.confidence import ANY_TIME, Confidence
+from fedward.rundir.record_files import certificates, json_object
+from fedward.studies.certification.claims import Claims
+
+_FILE = "claims.json"
+_ANOTHER = "use another --out: other claims get fresh replicas there, with other sampling and other noise"
+
+
+def fix_claims(
+    claims: Claims,
+    path: Path,
+    variants: Sequence[str],
+    *,
+    finished: int,
+    shown: int | None,
+    costs: CostClaims | None = None,
+    under_way: bool = False,
+) -> tuple[Claims, str]:
+    """The claims as they may be made in a run directory, and their draw; refuses any that came too late.
+
+    Until a replica is begun everything may be changed. After that the replicas belong to what is claimed:
+    only ``betting_sequence`` goes on to more of them, with all looks in its claims. Directories of older
+    versions, whose replicas belong to no draw, go on without one; there the number of replicas may be
+    changed until results were shown.
+
+    Args:
+      claims: what is to be claimed now.
+      path: the run directory.
+      variants: the names of what is certified, which certificates have.
+      finished: how many replicas are.
+      shown: at how many replicas their accuracy was last shown (``result.json``); None if never.
+      costs: what is claimed about costs, which no method bounds at all times at once; None for predictions.
+      under_way: whether some are begun.
+    """
+    stored = list(_stored(path, variants))
+    certified = any(path.glob("certificate*.json*")) or (path / "certified.json").exists()
+    draw = claims.draw(costs)
+    if finished or under_way or certified:
+        if not stored:
+            # Of `fedward replicas`: whoever has seen them can choose what to claim about them.
+            raise InvalidValue(
+                "what is claimed must be fixed before replicas are trained, got a directory with replicas "
+                f"that nothing was claimed about, {path}; {_ANOTHER}"
+            )
+        for each in stored:
+            _require_same(path, each, _content(claims, "", costs))
+        draw = _kept(path, stored[0], draw, claims.replicas, costs)
+    looks = {look for each in stored if certified for look in each["looks"]}
+    if shown is not None:
+        # A look that was planned, and then killed before it, was none.
+        looks = {look for look in looks if look <= shown} | {shown}
+    claims = replace(claims, earlier=_earlier(claims, sorted(looks), costs))
+    # In a directory without a draw `fedward replicas` may have shown any number of them since.
+    if looks and not claims.earlier and claims.confidence.method not in ANY_TIME:
+        _require_planned(claims.replicas, stored, costs)
+    text = json.dumps(_content(claims, draw, costs), indent=2) + "\n"
+    if not (path / _FILE).exists() or (path / _FILE).read_text(encoding="utf8") != text:
+        write_atomically(path / _FILE, text.encode())
+    return claims, draw
+
+
+def _kept(path: Path, stored: dict[str, Any], own: str, replicas: int, costs: CostClaims | None) -> str:
+    """The draw of the replicas that are there: that of the claims, or empty in an older directory."""
+    draw = checked_draw(stored.get("draw", ""))
+    if draw in ("", own):
+        return draw
+    _require_planned(replicas, [stored], costs)
+    raise InvalidValue(f"{path / _FILE} is damaged, its draw is not that of its claims; {_ANOTHER}")
+
+
+def _require_planned(replicas: int, stored: Sequence[dict[str, Any]], costs: CostClaims | None) -> None:
+    for each in stored:
+        if each["looks"][-1] != replicas:
+            raise InvalidValue(
+                f"number of replicas must be fixed beforehand, got {replicas} where {each['looks'][-1]} were "
+                f"claimed before they were trained{_only(costs)}; {_ANOTHER}"
+            )
+
+
+def _earlier(claims: Claims, looks: list[int], costs: CostClaims | None) -> tuple[int, ...]:
+    replicas, earlier = claims.replicas, tuple(look for look in looks if look < claims.replicas)
+    if set(looks) <= {replicas}:
+        return ()
+    if costs is None and claims.confidence.method in ANY_TIME and looks[-1] <= replicas:
+        return earlier
+    seen = " and ".join(map(str, looks))
+    raise InvalidValue(
+        f"number of replicas must be fixed beforehand, got {replicas} where the results of {seen} were shown "
+        f"already{_only(costs)}; {_ANOTHER}"
+    )
+
+
+def _only(costs: CostClaims | None) -> str:
+    """Which method lets replicas be added; none does for costs."""
+    return (
+        "" if costs is not None else f" (only --method {' or '.join(ANY_TIME)} allows going on after a look)"
+    )
+
+
+def _content(claims: Claims, draw: str, costs: CostClaims | None) -> dict[str, Any]:
+    content = _claimed(claims.confidence, claims.score, claims.threats, claims.attendance)
+    if costs is not None:
+        content["costs"] = {"attackers": list(costs.attackers), "bounds": dict(costs.bounds)}
+    return content | {"draw": draw} if draw else content
+
+
+def _claimed(rule: Confidence, score: str, threats: Sequence[str], attendance: str) -> dict[str, Any]:
+    return {
+        "looks": list(rule.looks),
+        "score": score,
+        "method": rule.method,
+        "error": rule.error,
+        "simultaneous": rule.simultaneous,
+        "threats": sorted(threats),
+        "attendance": attendance,
+    }
+
+
+def _stored(path: Path, variants: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """What was claimed before: as it was stored, or, by an older fedward, as far as its results say it."""
+    if (path / _FILE).exists():
+        yield _readable(path / _FILE, json_object(path / _FILE))
+        return
+    found = certificates(path, variants)
+    for each in found.values():
+        setting = each.setting
+        claimed = _claimed(setting.confidence, each.score, setting.threats, setting.attendance)
+        yield claimed | {"draw": each.draw}
+    if not found and (content := json_object(path / "certified.json")):
+        yield from (_readable(path / "certified.json", _summarised(each)) for each in content.values())
+
+
+def _summarised(found: Any) -> dict[str, Any] | None:
+    """What a summary says that older versions wrote, of predictions or of costs; None if it is none."""
+    try:
+        if "measured" in found:
+            claimed = {"looks": [each["replicas"] for each in found["measured"][:1]]}
+        else:
+            claimed = {"looks": [found["replicas"]], "error": found["error"]}
+        modes = {curve["mode"] for curve in found["lines" if "measured" in found else "curves"]}
+    except (KeyError, TypeError):
+        return None
+    return claimed | {"threats": sorted(modes - {"paper"})}
+
+
+def _readable(file: Path, content: dict[str, Any] | None) -> dict[str, Any]:
+    looks = None if content is None else content.get("looks")
+    if not isinstance(looks, list) or not looks or not all(type(look) is int for look in looks):
+        raise InvalidValue(
+            f"{file} is damaged, it does not say at how many replicas: put back a copy, or use another --out"
+        )
+    assert content is not None
+    return content
+
+
+def _require_same(path: Path, stored: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Compares all but the number of replicas, as far as it is known."""
+    changed = [
+        f"{key} ({stored[key]!r} there, {value!r} here)"
+        for key, value in wanted.items()
+        if key != "looks" and key in stored and stored[key] != value
+    ]
+    if changed:
+        raise InvalidValue(
+            f"what is claimed must be fixed beforehand, got other claims than {path} was begun with: "
+            f"{', '.join(changed)}; {_ANOTHER}"
+        )

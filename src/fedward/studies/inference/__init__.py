@@ -1,0 +1,1 @@
+"""Inference attacks on the trainings of an experiment."""

@@ -1,0 +1,84 @@
+"""What attacks on trainings share: which experiments they take, and the files of a run directory."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fedward.base import json_lines as lines
+from fedward.base.durable_files import write_atomically
+from fedward.base.validate import InvalidValue
+from fedward.config.experiment import Experiment
+from fedward.core.types import ServerState
+from fedward.privacy import ledger_file
+from fedward.privacy.caveats import with_caveat
+from fedward.rundir import checkpoint
+from fedward.rundir.spent import central
+from fedward.studies.training.runner import manifest
+from fedward.studies.training.setup import Setup
+
+SAVE_EVERY = 5.0
+"""Seconds between checkpoints of the training under way: what a kill may lose, besides a round."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InferenceProgress:
+    """Rounds that are done of all there are."""
+
+    done: int
+    total: int
+
+
+class SaveClock:
+    """When the state of a training is worth a file again."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def due(self) -> bool:
+        now = time.monotonic()
+        if now - self._last < SAVE_EVERY:
+            return False
+        self._last = now
+        return True
+
+
+def load_state(file: Path) -> ServerState | None:
+    """The state of the training under way; None if there is none."""
+    return checkpoint.from_bytes(file.read_bytes(), str(file)) if file.exists() else None
+
+
+def refuse(experiment: Experiment) -> None:
+    """Inference attacks have their own attacker."""
+    if experiment.attack is not None:
+        raise InvalidValue("inference attacks need an experiment without an [attack] table, got one with it")
+
+
+def seeded(setup: Setup) -> None:
+    """Attacks are simulated, and must come out the same after a kill."""
+    if setup.algorithm.noise_source == "system":
+        raise InvalidValue("inference attacks are simulated and need seeded noise, got system entropy")
+
+
+def attacked(setup: Setup, about: dict[str, Any]) -> dict[str, Any]:
+    """The manifest of a run that is not a single training but attacks on some."""
+    content = manifest(setup)
+    return content | {"experiment": {**content["experiment"], "inference": about}}
+
+
+def state_spending(path: Path, setup: Setup, num_users: int, rounds: int) -> dict[str, Any]:
+    """Writes the ledger of one training of so many users and rounds; its guarantee, for the result."""
+    ledger = setup.algorithm.spent(num_users, rounds)
+    found = with_caveat(central(ledger, setup.delta, setup.accountant), setup.caveat)
+    write_atomically(path / "ledger.json", ledger_file.dumps(ledger).encode())
+    return {"guarantee": found.to_json(), "statement": str(found)}
+
+
+def write_result(path: Path, content: dict[str, Any]) -> dict[str, Any]:
+    """Writes ``result.json``, and returns what is in it."""
+    plain: dict[str, Any] = lines.plain(content)
+    write_atomically(path / "result.json", (json.dumps(plain, indent=2, allow_nan=False) + "\n").encode())
+    return plain

@@ -1,0 +1,1 @@
+"""Weights from pooled public data."""

@@ -1,0 +1,1 @@
+"""M trainings that differ only in randomness."""

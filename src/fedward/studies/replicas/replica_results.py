@@ -1,0 +1,134 @@
+"""What replicas say about test examples, and what that amounts to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fedward.backends.open import AnyBackend
+from fedward.base.arrays_file import Arrays, read_array
+from fedward.base.validate import InvalidValue
+from fedward.certificates.copies import require_no_copies
+from fedward.certificates.replicas import Replicas, decided
+from fedward.certificates.tally import Tally, votes_of
+from fedward.rundir.replica_draw import stored_draw
+from fedward.rundir.replica_store import ReplicaDirectory, finished_blocks, stored_files
+from fedward.rundir.store import RunDirectory
+from fedward.studies.replicas.replica_progress import ReplicaClock, ReplicaProgress
+from fedward.studies.replicas.replica_setup import triggered
+from fedward.studies.sweep.sweep_results import Mean
+from fedward.studies.training.setup import Setup
+
+
+def measured(
+    setup: Setup, backend: AnyBackend, models: Sequence[Tensor], clock: ReplicaClock
+) -> Generator[ReplicaProgress, None, Arrays]:
+    """Confidences ``[models, examples, classes]`` and accuracy; under attack success and cost as well."""
+    test = setup.federation.test
+    assert test is not None  # checked when the run was made
+    labels, classes = test.y.numpy(), setup.federation.num_classes
+    scores = np.empty((len(models), len(test), classes), dtype=np.float32)
+    accuracy = np.empty(len(models))
+    for number, confidences in enumerate(backend.confidences(models, test)):
+        each = scores[number]
+        each[:] = confidences[:, :classes]
+        accuracy[number] = ((each.argmax(axis=1) == labels) & decided(each)).mean()
+        yield clock.tick("evaluation")
+    arrays: Arrays = {"scores": scores, "accuracy": accuracy}
+    for name, examples in triggered(setup):
+        metrics = []
+        for metric in backend.evaluate_many(models, examples):
+            metrics.append(metric)
+            yield clock.tick("attack evaluation")
+        arrays[f"success.{name}"] = np.array([m.accuracy * (not np.isnan(m.loss)) for m in metrics])
+        arrays[f"cost.{name}"] = np.array([m.loss for m in metrics])
+    return arrays
+
+
+def summary(directory: ReplicaDirectory, variants: Sequence[str]) -> dict[str, Any]:
+    """Accuracy of each variant over all replicas with a 95 % interval for its mean, and the jobs it took."""
+    blocks = directory.for_every_replica()
+    result: dict[str, Any] = {
+        "replicas": directory.finished(),
+        "jobs_asked_for": int(sum(block["asked"] for block in blocks)),
+        "jobs_run": int(sum(block["run"] for block in blocks)),
+        "variants": {},
+    }
+    for name in variants:
+        # Accuracy, and success and cost of attacks.
+        keys = [key for key in blocks[0] if key.rpartition("/")[0] == name]
+        result["variants"][name] = {
+            key.rpartition("/")[2]: _interval(key, np.concatenate([block[key] for block in blocks]))
+            for key in keys
+        }
+    return result
+
+
+def _interval(key: str, values: NDArray[Any]) -> dict[str, float | None]:
+    cost = key.rpartition("/")[2].startswith("cost")
+    return asdict(Mean.of(values.tolist(), most=math.inf if cost else 1.0))
+
+
+def load_tally(path: Path, variant: str) -> Tally:
+    """How the finished replicas of one variant voted, from their confidences or from running sums.
+
+    Args:
+      path: the run directory of ``fedward replicas`` or ``fedward certify``.
+      variant: its name.
+    """
+    files, sums = stored_files(path), path / "sums.npz"
+    if not files:
+        raise InvalidValue(f"{path} holds no finished replicas")
+    if files == [sums]:
+        counts, replicas = read_array(sums, f"{variant}/votes"), int(read_array(sums, "replicas"))
+    else:
+        counts, replicas = _counted(files, variant, finished_blocks(path)[-1][1])
+    seed = RunDirectory(path).manifest()["experiment"]["variants"][variant]["seed"]
+    labels = read_array(path / "labels.npz", "labels")
+    return Tally(counts=counts, replicas=replicas, seed=seed, labels=labels, draw=stored_draw(path) or "")
+
+
+def _counted(files: Sequence[Path], variant: str, replicas: int) -> tuple[NDArray[np.int64], int]:
+    """The votes that follow from the confidences of all blocks, none of which may be there twice."""
+    found: list[NDArray[np.int64]] = []
+
+    def rows() -> Iterator[NDArray[Any]]:
+        for file in files:
+            scores = read_array(file, f"{variant}/scores")
+            found.append(votes_of(scores))
+            yield from scores
+
+    require_no_copies(rows(), replicas)
+    return np.sum(found, axis=0), replicas
+
+
+def load_replicas(path: Path, variant: str | None = None) -> Replicas:
+    """The confidences of all finished replicas of one variant: what a certificate is computed from.
+
+    Args:
+      path: the run directory of ``fedward replicas``.
+      variant: its name; not needed where there is only one.
+    """
+    blocks = finished_blocks(path)
+    if not blocks:
+        raise InvalidValue(f"{path} holds no confidences of single replicas")
+    experiments = RunDirectory(path).manifest()["experiment"]["variants"]
+    if variant is None and len(experiments) == 1:
+        variant = next(iter(experiments))
+    if variant not in experiments:
+        raise InvalidValue(f"variant must be one of {', '.join(experiments)}, got {variant!r}")
+    scores = np.concatenate([read_array(path / name, f"{variant}/scores") for _, _, name in blocks])
+    return Replicas(
+        scores=scores,
+        numbers=np.arange(len(scores)),
+        seed=experiments[variant]["seed"],
+        labels=read_array(path / "labels.npz", "labels"),
+        draw=stored_draw(path) or "",
+    )

@@ -1,0 +1,149 @@
+"""Which replicas are wanted: M of every variant of an experiment, made ready and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fedward.base.validate import InvalidValue, whole
+from fedward.config.experiment import Experiment
+from fedward.core.examples import Examples
+from fedward.core.parameters import ParameterSpec
+from fedward.lockstep.lockstep import Training
+from fedward.studies.training.runner import manifest
+from fedward.studies.training.setup import Setup, prepare
+
+# A kill loses at most one round of one block, so a block is kept to some minutes of work; and all of a block
+# is in memory together.
+_TRAININGS = 100
+_MEMORY = 256 * 2**20
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplicaRun:
+    """M replicas of every variant. Variants share data, initial model and seed, and so their equal jobs.
+
+    Args:
+      variants: the experiment with other values for some keys, by name.
+      replicas: M. Replicas 0 to M - 1 differ in sampling and noise, and in nothing else.
+      draw: what sets their sampling and noise apart from those of other claims (``draw_of_claims``); empty
+        where nothing is claimed.
+      save_space: keeps running sums of confidences, their squares and votes instead of the confidences of
+        every replica.
+      block: how many replicas go through their rounds together; chosen by size if not given. It changes
+        memory and how much a kill loses, never the result.
+    """
+
+    variants: dict[str, Setup]
+    replicas: int
+    draw: str = ""
+    save_space: bool = False
+    block: int | None = None
+
+    def __post_init__(self) -> None:
+        whole("replicas", self.replicas)
+        if self.block is not None:
+            whole("block", self.block)
+        first = self.first
+        for name, setup in self.variants.items():
+            if setup.federation is not first.federation:
+                raise InvalidValue(
+                    f"variants must train on the same data, but {name} holds some of it back from its users"
+                )
+            if setup.algorithm.noise_source == "system":
+                raise InvalidValue(
+                    f"replicas are simulated and need seeded noise, got noise from system entropy in {name}"
+                )
+        if first.federation.test is None:
+            raise InvalidValue("replicas are asked about test examples, and this data has none")
+
+    @property
+    def first(self) -> Setup:
+        return next(iter(self.variants.values()))
+
+    @property
+    def rounds(self) -> int:
+        return max(setup.experiment.rounds for setup in self.variants.values())
+
+    @property
+    def block_size(self) -> int:
+        """How many replicas a block has."""
+        if self.block is not None:
+            return self.block
+        return max(1, min(_TRAININGS // len(self.variants), _MEMORY // self._replica_bytes))
+
+    @property
+    def _replica_bytes(self) -> int:
+        """What one replica of all variants takes: two states, before and after a round, and its scores.
+
+        Scores are there twice while their file is made.
+        """
+        first = self.first
+        assert first.federation.test is not None
+        parameters = ParameterSpec.of(first.model).flatten(first.model)
+        tensors = [
+            tensor
+            for setup in self.variants.values()
+            for tensor in (parameters, *setup.algorithm.server.init(parameters))
+        ]
+        scores = len(first.federation.test) * first.federation.num_classes * 4 * len(self.variants)
+        return 2 * sum(tensor.nbytes for tensor in tensors) + 2 * scores
+
+    @property
+    def steps(self) -> dict[str, int]:
+        """How many steps of each kind one replica has, all variants together."""
+        setups = self.variants.values()
+        return {
+            "first round": len(setups),
+            "round": sum(setup.experiment.rounds - 1 for setup in setups),
+            "evaluation": len(setups),
+            "attack evaluation": sum(len(triggered(setup)) for setup in setups),
+        }
+
+    def trainings(self, start: int, stop: int) -> list[Training]:
+        """All variants of each replica next to each other: they share most."""
+        return [
+            Training(
+                algorithm=setup.algorithm,
+                rounds=setup.experiment.rounds,
+                replica=replica,
+                draw=self.draw,
+                adversary=setup.attack.adversary if setup.attack else None,
+                budget=setup.experiment.make_budget(setup.algorithm, setup.federation),
+            )
+            for replica in range(start, stop)
+            for setup in self.variants.values()
+        ]
+
+    def manifest(self) -> dict[str, Any]:
+        """What is run, for ``run.json``; how many replicas is not part of it: more can be asked for later."""
+        found = {name: manifest(setup) for name, setup in self.variants.items()}
+        experiments = {name: variant["experiment"] for name, variant in found.items()}
+        shared = next(iter(found.values()))
+        return {
+            "experiment": {"variants": experiments, "save_space": self.save_space},
+            "data": shared["data"],
+            "weights": shared["weights"],
+            "caveat": shared["caveat"],
+            "versions": shared["versions"],
+        }
+
+
+def prepare_variants(experiments: Mapping[str, Experiment], data_dir: Path | None = None) -> dict[str, Setup]:
+    """Loads the data once and makes every variant ready."""
+    federation = next(iter(experiments.values())).load_data(data_dir)
+    setups = {}
+    for name, experiment in experiments.items():
+        try:
+            setups[name] = prepare(experiment, federation=federation)
+        except InvalidValue as error:
+            raise InvalidValue(f"{name}: {error}" if len(experiments) > 1 else str(error)) from error
+    return setups
+
+
+def triggered(setup: Setup) -> tuple[tuple[str, Examples], ...]:
+    """The test examples that show whether attackers have what they want, by name."""
+    goal = setup.attack.goal if setup.attack is not None else None
+    return () if goal is None else goal.triggered

@@ -1,0 +1,1 @@
+"""Many experiments of one file."""

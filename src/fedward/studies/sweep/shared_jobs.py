@@ -1,0 +1,68 @@
+"""A backend for several trainings that go through their rounds together: equal jobs run once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from torch import Tensor
+
+from fedward.backends.engines.evaluation import Metrics
+from fedward.backends.open import AnyBackend
+from fedward.core.examples import Examples
+from fedward.core.types import Job, Row
+from fedward.lockstep.row_store import RowStore
+from fedward.lockstep.sharing import Keys
+
+
+class SharedJobs:
+    """Keeps the rows of one round for the trainings that come to it next.
+
+    Trainings on the same data begin with the same model, so those that differ in noise, clipping, defence or
+    attackers want the same local trainings in their first round, and in every further one until their models
+    part. Jobs that draw noise of their own are never shared.
+
+    Guarantee: every training comes to the same bits as by itself.
+
+    Args:
+      backend: runs the jobs.
+    """
+
+    def __init__(self, backend: AnyBackend) -> None:
+        self._backend = backend
+        self._rows = RowStore()
+        self._keeps = True
+        self._asked_before = self._run_before = 0
+        self.asked = self.run = 0
+
+    def next_round(self, trainings: int) -> None:
+        """So many trainings come to a round that none of them has had; rows of the last one are let go of."""
+        shared = self.asked - self._asked_before > self.run - self._run_before
+        # Models that have parted do not meet again: then no row is worth keeping.
+        self._keeps = trainings > 1 and (shared or self.asked == 0)
+        self._asked_before, self._run_before = self.asked, self.run
+        self._rows.clear()
+
+    def train(self, jobs: Iterable[Job]) -> Iterator[Row]:
+        """The rows of one training, in the order of its jobs."""
+        if not self._keeps:
+            for row in self._backend.train(jobs):
+                self.asked, self.run = self.asked + 1, self.run + 1
+                yield row
+            return
+        wanted, keys = list(jobs), Keys()
+        names = [keys.of(job) for job in wanted]
+        missing = [job for job, name in zip(wanted, names, strict=True) if name not in self._rows]
+        new = iter(self._backend.train(missing))
+        for name in names:
+            self.asked += 1
+            if name in self._rows:
+                yield self._rows.get(name)
+                continue
+            row = next(new)
+            self.run += 1
+            if isinstance(name, tuple):  # one that draws noise is equal to none
+                self._rows.put(name, row)
+            yield row
+
+    def evaluate(self, parameters: Tensor, examples: Examples) -> Metrics:
+        return self._backend.evaluate(parameters, examples)

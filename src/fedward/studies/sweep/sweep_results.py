@@ -1,0 +1,115 @@
+"""What a sweep found: for every combination the mean over its seeds, with an interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from fedward.base.validate import InvalidValue
+from fedward.config.sweep_section import Point, Sweep
+from fedward.privacy import Guarantee
+from fedward.rundir.store import RunDirectory
+from fedward.rundir.sweep_record import weakest
+
+MEASURES = {"accuracy": "accuracy", "attack_success": "attack success", "attack_cost": "attack cost"}
+"""What is averaged, by its name in ``result.json`` and in words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean:
+    """A mean over seeds with a 95 % interval by Student's t; there is none for one seed."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def of(cls, values: Sequence[float], least: float = 0.0, most: float = math.inf) -> Mean:
+        """The mean of values that cannot be smaller than ``least`` or larger than ``most``.
+
+        >>> found = Mean.of([0.8, 0.9, 1.0], most=1.0)
+        >>> round(found.mean, 3), round(found.low, 3), round(found.high, 3)
+        (0.9, 0.652, 1.0)
+        >>> Mean.of([0.8])
+        Mean(mean=0.8, low=None, high=None)
+        """
+        mean = float(np.mean(values))
+        if len(values) < 2 or not math.isfinite(mean):
+            return cls(mean=mean, low=None, high=None)
+        error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+        width = float(stats.t.ppf(0.975, len(values) - 1)) * error
+        return cls(mean=mean, low=max(least, mean - width), high=min(most, mean + width))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One combination.
+
+    Args:
+      labels: for every axis its value, in words.
+      values: for every axis its value; None for tables.
+      seeds: of its trainings.
+      rounds: of each of them; a budget may have ended some.
+      epsilon: the largest of them; None where there is no guarantee.
+      guarantee: of the training with that ε, or one that has none.
+      statement: the same in words.
+      measures: accuracy and, under attack, what the attack achieved; empty without test examples.
+      directories: of its runs.
+    """
+
+    labels: dict[str, str]
+    values: dict[str, Any]
+    seeds: tuple[int, ...]
+    rounds: tuple[int, ...]
+    epsilon: float | None
+    guarantee: Guarantee
+    statement: str
+    measures: dict[str, Mean]
+    directories: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return ", ".join(f"{axis}={label}" for axis, label in self.labels.items()) or "all"
+
+
+def results(sweep: Sweep, path: Path) -> list[Row]:
+    """Reads the finished runs of a sweep, in the order of its combinations."""
+    together: dict[str, list[Point]] = {}
+    for point in sweep.points:
+        together.setdefault(point.combination, []).append(point)
+    return [_row(points, path) for points in together.values()]
+
+
+def _row(points: Sequence[Point], path: Path) -> Row:
+    found = [_result(path / point.directory) for point in points]
+    place = weakest(found)
+    worst = Guarantee.from_json(found[place]["guarantee"])
+    measures = {}
+    for key in MEASURES:
+        numbers = [each[key] for each in found if each.get(key) is not None]
+        if len(numbers) == len(found):
+            measures[key] = Mean.of(numbers, most=math.inf if key == "attack_cost" else 1.0)
+    return Row(
+        labels=dict(points[0].labels),
+        values=dict(points[0].values),
+        seeds=tuple(point.seed for point in points),
+        rounds=tuple(each["rounds"] for each in found),
+        epsilon=worst.epsilon if worst.private else None,
+        guarantee=worst,
+        statement=found[place]["statement"],
+        measures=measures,
+        directories=tuple(point.directory for point in points),
+    )
+
+
+def _result(path: Path) -> dict[str, Any]:
+    result = RunDirectory(path).result()
+    if result is None:
+        raise InvalidValue(f"{path} holds no finished run")
+    return result

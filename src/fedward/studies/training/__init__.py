@@ -1,0 +1,1 @@
+"""One training of an experiment file."""

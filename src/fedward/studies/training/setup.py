@@ -1,0 +1,125 @@
+"""An experiment made ready: data loaded, every part made and checked, before anything runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from torch import Tensor, nn
+
+from fedward.attacks import Staged
+from fedward.base.validate import InvalidValue
+from fedward.config.experiment import Experiment
+from fedward.config.model_section import initial_model
+from fedward.core.algorithm import Algorithm
+from fedward.core.check import check_adversary, check_setup
+from fedward.core.examples import Examples
+from fedward.core.federation import Federation
+from fedward.core.train import check_budget
+from fedward.models.initial_weights import InitialWeights
+from fedward.models.target_model import read_target
+from fedward.privacy import Guarantee
+from fedward.privacy.caveats import with_caveat
+from fedward.privacy.pld import NoiseTooSmall
+from fedward.rundir.weights_origin import caveat
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """An experiment with its data loaded and its parts made and checked: ready to run.
+
+    ``caveat`` is what every guarantee of it says besides: that initial weights are not covered.
+    """
+
+    experiment: Experiment
+    federation: Federation
+    model: nn.Module
+    algorithm: Algorithm
+    delta: float
+    accountant: str
+    attack: Staged | None = None
+    target: Tensor | None = None
+    weights: InitialWeights | None = None
+    caveat: str = ""
+
+    @property
+    def planned(self) -> Guarantee:
+        """What the whole training will have spent, if no budget ends it before."""
+        return self.guarantee(self.experiment.rounds)
+
+    def guarantee(self, rounds: int) -> Guarantee:
+        """What that many rounds spend."""
+        return self.guarantee_by(self.accountant, rounds)
+
+    def guarantee_by(self, accountant: str, rounds: int) -> Guarantee:
+        """What that many rounds spend by any accountant."""
+        found = self.algorithm.guarantee(self.federation.num_users, rounds, self.delta, accountant)
+        return with_caveat(found, self.caveat)
+
+    @property
+    def measured_on(self) -> tuple[Examples, ...]:
+        """The test examples that models under attack are measured on."""
+        goal = self.attack.goal if self.attack is not None else None
+        return () if goal is None else (goal.clean, *(examples for _, examples in goal.triggered))
+
+    def looks(self, rounds: int) -> Guarantee | None:
+        """What the server's looks at norms spend in that many rounds, where users protect themselves."""
+        if self.algorithm.accounting != "users":
+            return None
+        ledger = self.algorithm.planned_ledger(self.federation.num_users, rounds)
+        return ledger.guarantee(self.delta, self.accountant)
+
+
+def prepare(
+    experiment: Experiment, data_dir: Path | None = None, federation: Federation | None = None
+) -> Setup:
+    """Loads the data and makes every part; whatever does not fit together is an error here.
+
+    ``federation`` is the experiment's data where it has been loaded before.
+    """
+    if federation is None:
+        federation = experiment.load_data(data_dir)
+    model, weights = initial_model(experiment.model, federation, experiment.seed)
+    not_covered = "" if weights is None else caveat(weights, experiment.data, federation)
+    algorithm = experiment.make_algorithm(federation, model)
+    staged, target = None, None
+    if experiment.attack is not None:
+        try:
+            staged = experiment.attack.stage(algorithm, federation, experiment.seed)
+            target = read_target(experiment.attack.target_model, model)
+        except InvalidValue as error:
+            raise InvalidValue(f"attack: {error}") from error
+        federation, algorithm = staged.federation, staged.algorithm
+    check_setup(algorithm, model, federation, rounds=experiment.rounds)
+    if staged is not None:
+        try:
+            check_adversary(staged.adversary, algorithm, federation.num_users, experiment.rounds)
+        except InvalidValue as error:
+            raise InvalidValue(f"attack: {error}") from error
+    setup = Setup(
+        experiment=experiment,
+        federation=federation,
+        model=model,
+        algorithm=algorithm,
+        delta=experiment.delta_for(federation, algorithm.unit),
+        accountant=experiment.accountant_for(algorithm),
+        attack=staged,
+        target=target,
+        weights=weights,
+        caveat=not_covered,
+    )
+    # An accountant without a proof for this sampling, or a budget too small for one round, ends here.
+    budget = experiment.make_budget(algorithm, federation)
+    if budget is None:
+        try:
+            _ = setup.planned, setup.looks(experiment.rounds)
+        except NoiseTooSmall:
+            if experiment.privacy.accountant is not None:
+                raise
+            # Weak DP, or very many rounds: an ε that pld does not compute still gets its number.
+            setup = replace(setup, accountant="rdp")
+    else:
+        # Not what all rounds would cost: the budget ends the training before.
+        check_budget(budget, algorithm, federation.num_users)
+        _ = setup.looks(1)
+    return setup

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedward.rundir.catalogue.export import EXPORTS
+from fedward.rundir.catalogue.facts import RunFacts, read
+from rundir.catalogue.run_directories import make_run
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[RunFacts]:
+    return [
+        read(make_run(tmp_path / "a", accuracy=0.9)),
+        read(make_run(tmp_path / "other" / "a", epsilon=2.0)),
+    ]
+
+
+def test_csv_has_a_column_for_every_key(runs: list[RunFacts], tmp_path: Path) -> None:
+    EXPORTS["csv"](runs, tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["accuracy"] for row in rows] == ["0.9", "0.5"]
+    assert rows[0]["epsilon"] == ""
+    assert float(rows[1]["epsilon"]) == runs[1].facts["epsilon"] == pytest.approx(2.0, rel=1e-3)
+    assert rows[0]["algorithm.preset"] == "fedavg"
+
+
+def test_json_lines_by_round(runs: list[RunFacts], tmp_path: Path) -> None:
+    EXPORTS["jsonl"](runs, tmp_path / "out.jsonl", rounds=True)
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [(row["run"], row["round"], row["accuracy"]) for row in rows] == [
+        (str(run.path), number, 0.5 + 0.1 * number) for run in runs for number in (0, 1)
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_tensorboard_reads_what_was_measured(runs: list[RunFacts], tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    EXPORTS["tensorboard"](runs, tmp_path / "logs")
+    for name in (f"{tmp_path.name}/a", "other/a"):
+        log: Any = EventAccumulator(str(tmp_path / "logs" / name))
+        log.Reload()
+        assert [event.step for event in log.Scalars("accuracy")] == [0, 1]
+        assert log.Scalars("accuracy")[1].value == pytest.approx(0.6)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_mlflow_reads_what_was_measured(runs: list[RunFacts], tmp_path: Path) -> None:
+    mlflow: Any = pytest.importorskip("mlflow", reason="MLflow is an extra that the tests do not install")
+    EXPORTS["mlflow"](runs[:1], tmp_path / "out.db")
+    (found,) = mlflow.search_runs(experiment_names=["fedward"], output_format="list")
+    assert found.data.params["algorithm.preset"] == "fedavg"
+    assert found.data.metrics["accuracy"] == pytest.approx(0.6)

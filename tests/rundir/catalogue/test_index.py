@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedward.base.validate import InvalidValue
+from fedward.rundir.catalogue.conditions import condition
+from fedward.rundir.catalogue.facts import RunFacts, read
+from fedward.rundir.catalogue.index import NAME, Index, open_index
+from rundir.catalogue.run_directories import make_run
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    make_run(tmp_path / "a", accuracy=0.9, preset="fedavg")
+    make_run(tmp_path / "deeper" / "b", accuracy=0.7, preset="median", epsilon=3.0)
+    make_run(tmp_path / "c", finished=False)
+    return tmp_path
+
+
+def found(root: Path, *conditions: str, sort: str | None = None, descending: bool = False) -> list[str]:
+    with open_index(root) as index:
+        runs = index.find([condition(text) for text in conditions], sort=sort, descending=descending)
+    return [run.path.name for run in runs]
+
+
+def test_all_runs_below_are_found(runs: Path) -> None:
+    assert sorted(found(runs)) == ["a", "b", "c"]
+
+
+def test_conditions_choose(runs: Path) -> None:
+    assert found(runs, "accuracy>0.65") == ["a", "b"]
+    assert found(runs, "accuracy>0.65", "algorithm.preset=median") == ["b"]
+    assert found(runs, "state=unfinished") == ["c"]
+    assert found(runs, "algorithm.preset!=fedavg") == ["b"]
+    assert found(runs, "epsilon<100") == ["b"]  # without an ε there is nothing to compare
+
+
+def test_runs_are_sorted_and_those_without_the_key_come_last(runs: Path) -> None:
+    assert found(runs, sort="accuracy") == ["c", "b", "a"]
+    assert found(runs, sort="accuracy", descending=True) == ["a", "b", "c"]
+    assert found(runs, sort="epsilon")[0] == "b"
+
+
+def test_runs_are_sorted_by_what_they_are_too(runs: Path) -> None:
+    make_run(runs / "d", finished=False)
+    assert found(runs, sort="state") == ["a", "b", "c", "d"]
+    assert found(runs, sort="state", descending=True) == ["c", "d", "a", "b"]
+    (runs / "b").mkdir()
+    (runs / "b" / "run.json").write_text("")
+    assert found(runs, sort="kind")[0] == "b"  # it is damaged, and nobody knows what it is
+    assert found(runs, sort="kind", descending=True)[-1] == "b"
+
+
+def test_a_key_that_no_run_has_is_an_error_with_the_nearest(runs: Path) -> None:
+    with pytest.raises(InvalidValue, match="did you mean 'accuracy'"):
+        found(runs, "acuracy>1")
+
+
+def test_what_comes_out_is_what_the_directories_say(runs: Path) -> None:
+    with open_index(runs) as index:
+        stored = {run.path: run for run in index.find()}
+    assert stored == {path: read(path) for path in (runs / "a", runs / "c", runs / "deeper" / "b")}
+
+
+def test_a_run_that_goes_on_a_new_one_and_one_that_is_gone_are_noticed(runs: Path) -> None:
+    found(runs)
+    make_run(runs / "d")
+    for file in (runs / "a").iterdir():
+        file.unlink()
+    (runs / "c" / "rounds.jsonl").write_text('{"round": 0, "accuracy": 0.99}\n')
+    assert found(runs, sort="accuracy", descending=True) == ["c", "b", "d"]
+
+
+def test_runs_that_did_not_change_are_not_read_again(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found(runs)
+
+    def refuse(path: Path) -> RunFacts:
+        raise AssertionError(path)
+
+    monkeypatch.setattr("fedward.rundir.catalogue.index.read", refuse)
+    assert len(found(runs)) == 3
+
+
+@pytest.mark.parametrize("content", [b"no database", b"", b"SQLite format 3\0" + b"\xff" * 500])
+def test_a_damaged_index_is_made_again(runs: Path, content: bytes) -> None:
+    (runs / NAME).write_bytes(content)
+    assert len(found(runs)) == 3
+
+
+def test_an_index_with_a_damaged_page_is_made_again(runs: Path) -> None:
+    for number in range(40):
+        make_run(runs / f"more-{number}")
+    found(runs)
+    good = (runs / NAME).read_bytes()
+    assert len(good) > 5 * 4096
+    for page in range(1, len(good) // 4096):
+        bad = bytearray(good)
+        bad[page * 4096 : page * 4096 + 200] = b"\xff" * 200
+        (runs / NAME).write_bytes(bad)
+        assert len(found(runs)) == 43
+        assert len(found(runs)) == 43
+
+
+@pytest.mark.parametrize("message", ["database or disk is full", "disk I/O error"])
+def test_runs_are_listed_from_memory_where_their_index_cannot_be_written(
+    runs: Path, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found(runs)
+    make_run(runs / "d")
+    (runs / "c" / "rounds.jsonl").write_text('{"round": 0, "accuracy": 0.99}\n')
+    real = Index._store
+    refused = []
+
+    def store(self: Index, *arguments: Any) -> None:
+        if not refused:
+            refused.append(message)
+            raise sqlite3.OperationalError(message)
+        real(self, *arguments)
+
+    monkeypatch.setattr(Index, "_store", store)
+    before = (runs / NAME).read_bytes()
+    assert found(runs, sort="accuracy", descending=True) == ["c", "a", "b", "d"]
+    assert refused == [message]
+    assert (runs / NAME).read_bytes() == before  # it is not damaged, and not thrown away
+
+
+def test_an_index_of_another_version_is_made_again(runs: Path) -> None:
+    found(runs)
+    database = sqlite3.connect(runs / NAME)
+    database.execute("DROP TABLE facts")
+    database.execute("CREATE TABLE facts (something TEXT)")
+    database.execute("PRAGMA user_version = 99")
+    database.commit()
+    database.close()
+    assert len(found(runs)) == 3
+
+
+def test_a_directory_in_the_indexs_place_does_no_harm(runs: Path) -> None:
+    (runs / NAME).mkdir()
+    assert len(found(runs)) == 3
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_directory_that_cannot_be_written_is_listed_from_memory(runs: Path) -> None:
+    runs.chmod(0o500)
+    try:
+        assert len(found(runs)) == 3
+    finally:
+        runs.chmod(0o700)
+
+
+def test_no_directory_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match="no directory"):
+        found(tmp_path / "nowhere")

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from fedward.base.validate import InvalidValue
+from fedward.report.page import render
+from fedward.report.terminal import run_table as terminal
+from fedward.rundir.result_file import checked_result
+from fedward.rundir.run_record import load
+from fedward.rundir.store import RunDirectory
+from fedward.studies.training.runner import Setup
+from studies.attacked import PRIVATE, left, setup_for
+from studies.killing import run_to_end
+
+
+def places(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in a JSON value."""
+    inside = enumerate(content) if isinstance(content, list) else ()
+    for key, each in content.items() if isinstance(content, dict) else inside:
+        yield (*path, key)
+        yield from places(each, (*path, key))
+
+
+def printed(setup: Setup, path: Path) -> str:
+    """What ``fedward run`` prints of a finished run."""
+    console, directory = Console(width=200, file=io.StringIO()), RunDirectory(path)
+    result = directory.result()
+    assert result is not None
+    terminal.result(console, setup, directory.ledger(), result, directory.metrics())
+    return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
+
+
+def changed(content: Any, path: tuple[Any, ...], value: Any) -> Any:
+    place = content
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return content
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Setup, Path]:
+    setup, path = setup_for(algorithm=PRIVATE, rounds=2), tmp_path_factory.mktemp("finished") / "run"
+    run_to_end(setup, path)
+    return setup, path
+
+
+@pytest.mark.parametrize("value", [None, True, -1, "x", [], {}, [1], {"a": 1}])
+@pytest.mark.parametrize("name", ["result.json", "rounds.jsonl"])
+def test_what_is_damaged_anywhere_is_refused_or_can_be_printed(
+    finished: tuple[Setup, Path], name: str, value: object
+) -> None:
+    setup, path = finished
+    good = (path / name).read_text()
+    lines = good.splitlines() if name == "rounds.jsonl" else [good]
+    refused = []
+    try:
+        for place in places(json.loads(lines[-1])):
+            content = json.dumps(changed(json.loads(lines[-1]), place, value))
+            (path / name).write_text("\n".join([*lines[:-1], content]) + "\n")
+            try:
+                printed(setup, path)
+            except InvalidValue as error:
+                refused.append(str(error))
+    finally:
+        (path / name).write_text(good)
+    assert len(refused) >= 2
+    assert all(str(path / name) in each for each in refused)
+
+
+def test_what_a_run_writes_is_accepted(finished: tuple[Setup, Path]) -> None:
+    setup, path = finished
+    assert RunDirectory(path).result() == json.loads((path / "result.json").read_text())
+    assert len(RunDirectory(path).metrics()) == 2
+    assert "attack success" in printed(setup, path)
+    assert render([load(path)])
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ({"replicas": 2}, "it does not say 'variants'"),
+        ({"replicas": 2, "variants": {"all": {"accuracy": {"mean": 0.5}}}}, "'variants' is"),
+        ({"replicas": True, "variants": {}}, "'replicas' is True"),
+    ],
+)
+def test_results_of_replicas_are_checked_as_such(content: dict[str, Any], what: str) -> None:
+    with pytest.raises(
+        InvalidValue, match=f"result.json is damaged, {what}.*: remove it, and the same command"
+    ):
+        checked_result(content, {"experiment": {"variants": {}}}, Path("result.json"))
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"rounds": 2}', "\x00", "[" * 100_000])
+def test_a_damaged_result_is_one_line_that_says_what_to_do(tmp_path: Path, content: str) -> None:
+    setup = setup_for(rounds=1)
+    run_to_end(setup, tmp_path)
+    whole = left(tmp_path)
+    (tmp_path / "result.json").write_text(content)
+    with pytest.raises(
+        InvalidValue, match=r"result\.json .*: remove it, and the same command makes it again"
+    ):
+        run_to_end(setup, tmp_path)
+    (tmp_path / "result.json").unlink()
+    run_to_end(setup, tmp_path)
+    assert left(tmp_path) == whole

@@ -1,0 +1,28 @@
+"""A small pre-training, of a few seconds at most."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fedward.config.pretraining_file import from_content
+from fedward.studies.pretraining.pretraining import Pretraining, prepare, pretrain
+
+CONTENT: dict[str, Any] = {
+    "seed": 1,
+    "epochs": 2,
+    "data": {"name": "digits", "users": 20},
+    "model": {"name": "mlp"},
+    "training": {"learning_rate": 0.1, "batch_size": 20, "momentum": 0.5, "learning_rate_decay": 0.9},
+}
+
+
+def pretraining(**changes: Any) -> Pretraining:
+    return prepare(from_content(CONTENT | changes))
+
+
+def pretrained(path: Path, **changes: Any) -> Path:
+    """The file of a finished pre-training."""
+    for _ in pretrain(pretraining(**changes), path):
+        pass
+    return path
