@@ -102,7 +102,7 @@ def test_noise_and_rounds_found_for_a_small_delta_keep_to_it() -> None:
 def test_a_budget_at_a_small_delta_ends_in_time() -> None:
     event = PoissonSampledDpEvent(0.01, GaussianDpEvent(1.0))
     budget = Budget(epsilon=10.7, delta=1e-13, accountant="pld")
-    ledger = Ledger(unit="user", adjacency="add/remove", sampling="Poisson q = 0.01", noise_source="seeded")
+    ledger = Ledger(unit="user", adjacency="add/remove", noise_source="seeded")
     assert not budget.affords(ledger.charged(event, 9_999), event)
     assert budget.affords(ledger.charged(event, 9_700), event)
 

@@ -133,7 +133,7 @@ def test_ledgers_of_users_without_a_run_are_not_gone_on_with(tmp_path: Path) -> 
 def test_what_a_kill_left_of_a_file_of_users_is_cleared_away(tmp_path: Path) -> None:
     setup = setup_for()
     interrupted(setup, tmp_path, 1)
-    (tmp_path / ".users.json.x7f_k2").write_text("half")
+    (tmp_path / ".users.json.fedward-0123456789abcdef.part").write_text("half")
     run_to_end(setup, tmp_path)
     assert [file.name for file in tmp_path.glob(".*")] == [".lock"]
 

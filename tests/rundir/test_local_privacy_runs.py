@@ -8,11 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fedward.core.validate import InvalidValue
+from fedward.experiment import checkpoint, lines
+from fedward.experiment.store import RunDirectory, open_run
+from fedward.report.ledger import print_ledger
 from rich.console import Console
 
 from fedward.base import json_lines as lines
 from fedward.base.validate import InvalidValue
 from fedward.privacy import ledger_file
+from fedward.privacy.rounding import epsilon_text
 from fedward.report.terminal.ledger_lines import print_ledger
 from fedward.rundir import checkpoint
 from fedward.rundir.store import RunDirectory, open_run
@@ -46,7 +51,7 @@ def test_the_result_shows_the_largest_epsilon_and_the_distribution(tmp_path: Pat
     assert [epsilon for epsilon, count in result["users"]["histogram"] for _ in range(count)] == each
     assert (result["guarantee"]["unit"], result["guarantee"]["adjacency"]) == ("example", "add/remove")
     text = printed(setup, tmp_path)
-    assert f"ε of a user: median {each[4]:.4f}, largest {each[-1]:.4f}" in text
+    assert f"ε of a user: median {epsilon_text(each[4])}, largest {epsilon_text(each[-1])}" in text
     assert "example level, add/remove, DP-SGD at the user, batches p = 0.1, 2 steps a round" in text
     assert "looks" not in result
     assert "papers_claim" not in result
@@ -73,7 +78,7 @@ def test_insdp_fedsgd_prints_both_bounds_under_their_names(tmp_path: Path) -> No
     assert result["papers_claim"]["epsilon"] < result["guarantee"]["epsilon"]
     assert result["guarantee"]["epsilon"] == setup.planned.epsilon
     text = printed(setup, tmp_path)
-    assert f"the conservative bound: (ε = {setup.planned.epsilon:.4f}" in text
+    assert f"the conservative bound: (ε = {epsilon_text(setup.planned.epsilon)}" in text
     assert f"the paper's claim: (ε = {result['papers_claim']['epsilon']:.4f}" in text
     assert "probability p q, q = 0.6" in text
     assert "users" not in result

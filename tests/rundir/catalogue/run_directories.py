@@ -14,9 +14,7 @@ from fedward.privacy import Ledger, ledger_file, noise_for
 def ledger_of(epsilon: float | None, rounds: int) -> Ledger:
     """A ledger that comes to about this ε at δ = 0.01 by rdp, or to none."""
     reason = "no noise is added" if epsilon is None else ""
-    empty = Ledger(
-        unit="user", adjacency="add/remove", sampling="everyone", noise_source="seeded", reason=reason
-    )
+    empty = Ledger(unit="user", adjacency="add/remove", noise_source="seeded", reason=reason)
     if epsilon is None:
         return empty.charged(NonPrivateDpEvent(), rounds)
     noise = noise_for(epsilon, 0.01, GaussianDpEvent, rounds, "rdp", "add/remove")
