@@ -177,4 +177,5 @@ def test_norm_bounding_bounds_and_guarantees_nothing() -> None:
 def test_looks_are_charged_under_replace_one_as_well() -> None:
     algorithm = decaying(sampler=FixedSizeSampler(size=20), noise_multiplier=4.0, look_noise=3.0)
     inner = algorithm.round_event(100, 0).event
-    assert inner == ComposedDpEvent([GaussianDpEvent(2.0), GaussianDpEvent(1.5)])
+    # A replaced user moves the mean twice as far, and the sum of its clipped norms no further.
+    assert inner == ComposedDpEvent([GaussianDpEvent(2.0), GaussianDpEvent(3.0)])

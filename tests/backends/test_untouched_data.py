@@ -15,6 +15,7 @@ import fedward
 from fedward.attacks.goal import Goal
 from fedward.backends import InProcess, Threads, Workers, measure
 from fedward.backends.engines.evaluation import evaluate
+from fedward.backends.processes.worker_buffers import tensors_of
 from fedward.core.check import check_setup
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
@@ -251,3 +252,20 @@ def test_a_linear_model_is_measured_without_a_copy() -> None:
             model, model.parameters.clone(), Examples(torch.zeros(4, 5), torch.zeros(4, dtype=torch.int64))
         )
     assert seen == [True, False]
+
+
+def test_a_hook_that_writes_to_the_input_of_a_linear_model_writes_to_a_copy() -> None:
+    def shift(module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        inputs[0].sub_(1)
+
+    module, federation = nn.Linear(5, 3), Federation.from_arrays(features(5)(), LABELS, OWNERS)
+    parameters, before = ParameterSpec.of(module).flatten(module), tensors_of(federation.examples)
+    kept = [tensor.clone() for tensor in before]
+    backend = InProcess(module, federation)
+    handle = torch.nn.modules.module.register_module_forward_pre_hook(shift)
+    try:
+        first = backend.evaluate(parameters, federation.examples)
+        assert backend.evaluate(parameters, federation.examples) == first
+    finally:
+        handle.remove()
+    assert all(torch.equal(a, b) for a, b in zip(before, kept, strict=True))

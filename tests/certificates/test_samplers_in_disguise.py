@@ -107,9 +107,8 @@ def test_exact_attackers_are_recognised_by_the_field_not_by_words(words: str) ->
     federation = tiny_federation()
     attack = Attack(who=PerCohort(count=3, each=1), data=(LabelFlip(target=0),))
     staged = attack.stage(tiny_algorithm(), federation, 1)
-    bounds = (1.0,)
     disguised = replace(staged.algorithm, sampler=Disguised(staged.algorithm.sampler, words))
-    check_adversary(staged.adversary, disguised, federation.num_users, bounds)
+    check_adversary(staged.adversary, disguised, federation.num_users)
     plain = replace(staged.algorithm, sampler=Disguised(PoissonSampler(rate=0.5), words))
     with pytest.raises(InvalidValue, match="need the sampler that draws them so"):
-        check_adversary(staged.adversary, plain, federation.num_users, bounds)
+        check_adversary(staged.adversary, plain, federation.num_users)

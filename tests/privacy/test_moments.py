@@ -43,15 +43,12 @@ def test_pld_proves_less_than_the_papers_print(printed: Printed) -> None:
 
 # Every seventh: doing all of it twice takes most of a minute.
 @pytest.mark.parametrize("printed", PRINTED[::7], ids=lambda p: f"{p.where}: {p.epsilon}")
-def test_pld_is_dp_accounting_called_directly(printed: Printed) -> None:
+def test_pld_is_what_dp_accounting_computes(printed: Printed) -> None:
     event, steps = spent(printed)[0]
     direct = PLDAccountant().compose(event, steps).get_epsilon(printed.delta)
-    assert (
-        ACCOUNTANTS["pld"](
-            [(event, 1), (event, steps - 1)] if steps > 1 else [(event, 1)], printed.delta, "add/remove"
-        )
-        == direct
-    )
+    assert ACCOUNTANTS["pld"](
+        [(event, 1), (event, steps - 1)] if steps > 1 else [(event, 1)], printed.delta, "add/remove"
+    ) == pytest.approx(direct, rel=1e-8)
 
 
 def test_fixed_size_sampling_is_read_as_the_papers_do() -> None:

@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fedward.core.validate import InvalidValue
-from fedward.experiment import checkpoint, lines
-from fedward.experiment.store import RunDirectory, open_run
-from fedward.report.ledger import print_ledger
+from fedward.report.terminal.run_table.ledger_lines import print_ledger
 from rich.console import Console
 
 from fedward.base import json_lines as lines
@@ -79,7 +76,7 @@ def test_insdp_fedsgd_prints_both_bounds_under_their_names(tmp_path: Path) -> No
     assert result["guarantee"]["epsilon"] == setup.planned.epsilon
     text = printed(setup, tmp_path)
     assert f"the conservative bound: (ε = {epsilon_text(setup.planned.epsilon)}" in text
-    assert f"the paper's claim: (ε = {result['papers_claim']['epsilon']:.4f}" in text
+    assert f"the paper's claim: (ε = {epsilon_text(result['papers_claim']['epsilon'])}" in text
     assert "probability p q, q = 0.6" in text
     assert "users" not in result
     assert not (tmp_path / "users.json").exists()

@@ -75,7 +75,7 @@ def test_results_of_nobody_knows_what_are_not_adopted(
         (tmp_path / name).unlink(missing_ok=True)
     before = {file.name for file in tmp_path.iterdir()}
     other = wanted(2, SHORT, noises(7.0, 8.0), save_space=save_space)
-    name = r"block\.pt" if stop else r"labels\.npz"
+    name = r"block\.pt" if stop else r"sums\.npz" if save_space else r"scores-000000-000002\.npz"
     with pytest.raises(InvalidValue, match=f"holds {name} but no run.json"):
         go(other, tmp_path)
     assert {file.name for file in tmp_path.iterdir()} == before

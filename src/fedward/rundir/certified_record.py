@@ -75,7 +75,7 @@ def _checked(
     fresh: dict[str, Any] = {}
     for name, guarantee in guarantees.items():
         if stated.get(name) is not None and guarantee is not None:
-            require_same(Guarantee.from_json(stated[name]), guarantee, file, certificate)
+            require_same(_guarantee(stated[name], file), guarantee, file, certificate)
         fresh[name] = None if guarantee is None else guarantee.to_json()
     for name, of in _NUMBERS.items():
         guarantee = guarantees[of]
@@ -117,3 +117,10 @@ class _Key:
 @lru_cache(maxsize=64)
 def _releasing_all(key: _Key) -> Guarantee:
     return key.setting.releasing_all()
+
+
+def _guarantee(content: Any, file: Path) -> Guarantee:
+    try:
+        return Guarantee.from_json(content)
+    except InvalidValue as error:
+        raise InvalidValue(f"{file} is damaged: {error}") from error

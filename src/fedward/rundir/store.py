@@ -43,8 +43,8 @@ from fedward.rundir.spent import Spent, missing, result_from_ledgers
 # there they are somebody else's, and would be written over.
 _RESULTS = (
     *("checkpoint*.pt", "ledger.json", "users.json", "result.json"),
-    *("rounds.jsonl", "telemetry.jsonl", "model.pt"),
-    *("block.pt", "sums.npz", "labels.npz", "scores-*.npz"),
+    *("block.pt", "sums.npz", "scores-*.npz"),
+    *("rounds.jsonl", "telemetry.jsonl", "model.pt", "labels.npz"),
 )
 
 
@@ -58,7 +58,7 @@ class RunDirectory:
         """Writes what is run, or checks that the directory holds the same run."""
         file = self.path / "run.json"
         if not file.exists():
-            found = sorted(each.name for pattern in _RESULTS for each in self.path.glob(pattern))
+            found = [each.name for pattern in _RESULTS for each in sorted(self.path.glob(pattern))]
             if found:
                 raise InvalidValue(f"{self.path} holds {found[0]} but no run.json: not a run to go on with")
             if kind := kind_of(self.path):
