@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fedward.report.terminal.run_table.ledger_lines import print_ledger
 from rich.console import Console
 
 from fedward.base import json_lines as lines
