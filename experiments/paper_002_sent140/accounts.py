@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from studies import Study, Training
 from torch import Tensor, nn
 
 import fedward
 from fedward.core.examples import Examples, Ragged
+from studies import Study, Training
 
 LONGEST = 25  # words of a tweet
 PUBLIC = 600  # accounts

@@ -28,9 +28,9 @@ from fedward.backends import measure
 sys.path.append(str(Path(__file__).parents[1]))  # for support.py, beside the folders of the experiments
 from accounts import accounts, begin, network
 from pictures import draw, tables
-from studies import Training, trainings
 
 import support
+from studies import Training, trainings
 from support import Record, finished
 
 HERE = Path(__file__).parent

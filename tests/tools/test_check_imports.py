@@ -22,3 +22,26 @@ def test_an_import_that_goes_up_is_found(tmp_path: Path) -> None:
     assert "fedward.core.round must not import fedward.presets" in found[0]
     assert "train.py:1" in found[1]
     assert "train.py:2" in found[2]
+
+
+def test_a_hidden_import_goes_up_as_well(tmp_path: Path) -> None:
+    package = tmp_path / "fedward" / "privacy"
+    package.mkdir(parents=True)
+    (package / "ledger.py").write_text("def late():\n    from fedward.report import page\n")
+    (found,) = TOOL["violations"](tmp_path)
+    assert "privacy/ledger.py:2" in found
+
+
+def test_the_drawing_of_the_rooms_is_that_of_the_imports() -> None:
+    """``python tools/draw_rooms.py`` writes it again."""
+    draw = runpy.run_path(str(ROOT / "tools" / "draw_rooms.py"))
+    drawn = (ROOT / "docs" / "rooms.svg").read_text(encoding="utf8")
+    assert drawn == draw["drawing"](TOOL["graph"](ROOT / "src"))
+    assert {room for floor in draw["FLOORS"] for room in floor} < set(TOOL["ROOMS"])
+
+
+def test_every_room_is_on_the_page() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf8")
+    for room in TOOL["ROOMS"]:
+        if room not in ("version", "fedward", "cli", "__main__", "fedward_command"):
+            assert f"`{room}`" in page
