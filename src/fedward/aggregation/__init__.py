@@ -1,4 +1,4 @@
-"""How rows become one vector: one rule a file."""
+"""Aggregation rules, one a file: each combines the updates (rows) of a round into one vector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rules that need all rows at once have in common: blocks of columns, means, distances."""
+"""Helpers of the rules that need all rows at once: blocks of columns, means, distances."""
 
 from __future__ import annotations
 

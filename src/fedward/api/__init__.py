@@ -1,4 +1,4 @@
-"""What the command line does, from Python: ``fedward.train``, ``fedward.certify`` and ``fedward.load``."""
+"""The Python interface to what the commands do: ``fedward.train``, ``certify`` and ``load``."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ KNOWLEDGE: dict[str, str] = {
     "own": "their own data and rows",
     "cohort": "the cohort and all honest rows",
 }
-"""What attackers may know, in words. Nobody ever sees noise."""
+"""The knowledge that attackers may have, in words. Nobody ever sees noise."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

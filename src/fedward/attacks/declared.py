@@ -1,4 +1,4 @@
-"""What a poisoning of updates must say of itself before anybody carries it out."""
+"""The check that an attack on updates declares what it needs to know and how it behaves."""
 
 from __future__ import annotations
 

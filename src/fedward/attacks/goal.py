@@ -1,4 +1,4 @@
-"""What an attack wants, in examples: how far it got is measured on them."""
+"""The test examples, clean and with a trigger, on which the success of an attack is measured."""
 
 from __future__ import annotations
 

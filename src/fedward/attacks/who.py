@@ -1,4 +1,4 @@
-"""Which users attack, and how they come into a cohort."""
+"""The choices of the users who attack: by name, at random, or a fixed number in every cohort."""
 
 from __future__ import annotations
 

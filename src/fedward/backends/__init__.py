@@ -1,4 +1,4 @@
-"""Where jobs run."""
+"""Backends, which run local trainings: in this process, in threads or in worker processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well a model does under attack: on the main task, and for the attackers."""
+"""Measures of a model under attack: accuracy on the main task, success and cost of the attack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which backend an experiment runs on: in this process, or in one process for each core."""
+"""The choice of a backend: this process, threads, or one worker process for each core."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from fedward.core.federation import Federation
 from fedward.core.types import Job, Row
 
 SECONDS = 0.005
-"""How long a chunk of jobs should take: long against handing it over, short against a round."""
+"""Seconds that a chunk of jobs should take: long against handing it over, short against a round."""
 
 AHEAD = 4
 """Chunks for each thread that are made before their rows are asked for."""

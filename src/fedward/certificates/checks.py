@@ -1,4 +1,4 @@
-"""What certificates check of their numbers."""
+"""Checks that the numbers of a certificate lie between 0 and 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which code computed something."""
+"""The version of the code that computed a certificate: libraries, and a digest of the source."""
 
 from __future__ import annotations
 

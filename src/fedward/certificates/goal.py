@@ -1,4 +1,4 @@
-"""What a training is wanted to certify, before there is one."""
+"""The goal of a plan: how many attackers a future training must provably survive, within what ε."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The confidence that an error leaves, in figures."""
+"""The confidence level 1 - error as text, with all of its digits."""
 
 from __future__ import annotations
 

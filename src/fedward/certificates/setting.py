@@ -1,4 +1,4 @@
-"""What a certificate is about: the training, the attackers and how sure it is, fixed beforehand."""
+"""The setting of a certificate: the training, the attackers and the confidence, fixed beforehand."""
 
 from __future__ import annotations
 

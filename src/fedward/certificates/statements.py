@@ -1,4 +1,4 @@
-"""What a certificate says in words, all of it derived from its numbers."""
+"""The sentences of a certificate, all of them derived from its numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How M replicas voted on a test set: all that an exact bound needs, in a file a thousand times smaller."""
+"""A count of the votes of M replicas on a test set: enough for an exact bound, in a small file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What attackers may do, and which trainings can be certified against it."""
+"""The threat model: what attackers may do, and which trainings can be certified against it."""
 
 from __future__ import annotations
 

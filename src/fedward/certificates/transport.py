@@ -1,4 +1,4 @@
-"""What a mean can become when the law of the trained model changes."""
+"""Bounds on an expected score after attackers have changed the distribution of the trained model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the check of a certificate has recomputed, and what rests on trust in whoever made it."""
+"""A list of what the check of a certificate has recomputed, and of what has to be trusted."""
 
 from __future__ import annotations
 

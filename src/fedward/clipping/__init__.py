@@ -1,4 +1,4 @@
-"""How updates are measured (norms) and to which bound they are clipped (policies): one policy a file."""
+"""Norms, which measure updates, and clip policies, which set the bound to clip to: one policy a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the certificate commands are told about a training and its attackers."""
+"""The options of the certificate commands: the training, and its attackers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all commands share: options that must be given, and answers for people or programs."""
+"""Helpers of all commands: options that must be given, and answers for people or programs."""
 
 from __future__ import annotations
 

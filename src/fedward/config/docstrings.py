@@ -1,4 +1,4 @@
-"""What docstrings say about arguments."""
+"""A reader of docstrings: what they say about each argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pydantic found wrong in a file, in words for the person who wrote it."""
+"""Errors in a file, as pydantic found them, in words for the person who wrote the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is checked before the first round: that algorithm, model and federation fit together."""
+"""Checks before the first round that algorithm, model, federation and attackers fit together."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def _why_kept(algorithm: Algorithm, taken: int, outcomes: list[tuple[int, str]])
 
 _Lost = Literal["dropped", "rejected"]
 _Sent = Tensor | _Lost
-"""What came of a user: a plain tensor of the model's shape, or how it got lost."""
+"""The outcome of a user: a plain tensor of the model's shape, or how it got lost."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,10 +24,10 @@ Bounds = tuple[float, ...]
 """The clip bound of each group of coordinates; flat clipping has one group."""
 
 PolicyState = tuple[float, ...]
-"""What a clip policy carries from round to round."""
+"""The state that a clip policy carries from round to round."""
 
 Knowledge = Literal["own", "cohort"]
-"""What an adversary sees: its own users' data and rows, or also the cohort and all honest rows."""
+"""The view of an adversary: its own users' data and rows, or also the cohort and all honest rows."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

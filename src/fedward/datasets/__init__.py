@@ -40,4 +40,4 @@ DATASETS: dict[str, Callable[..., Federation]] = {
 PROPERTIES: dict[str, Callable[..., tuple[Tensor, Tensor]]] = {
     "lfw": lfw.properties,
 }
-"""Which examples have a property, of training and of testing: ``(name, the loader's own arguments)``."""
+"""Marks of the examples with a property, training and test: ``(name, the loader's own arguments)``."""

@@ -1,4 +1,4 @@
-"""Where data files lie."""
+"""The directory of data files, and the error for a file that is not there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which users or examples are kept for testing, where the data does not say."""
+"""A choice of users or examples to keep for testing, where the data itself makes none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who owns which example. Every example has at most one owner, so users never overlap."""
+"""Ways to deal examples out to users. Every example has at most one owner, so users never overlap."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Owners = NDArray[np.int64]
 T = TypeVar("T")
 
 DRAWS = 1000
-"""How often a Dirichlet split is drawn until it leaves no user empty."""
+"""The most draws of a Dirichlet split until one leaves no user empty."""
 
 
 def iid(num_examples: int, users: int, rng: np.random.Generator) -> Owners:

@@ -19,7 +19,7 @@ LARGEST = 1e12
 """The largest α and β."""
 
 _BLOCK = 1 << 20
-"""How many numbers are held beyond the data while labels are found."""
+"""The count of numbers held beyond the data while labels are found."""
 
 
 def load(

@@ -1,4 +1,4 @@
-"""Where the words of a text data set come from, and texts as tokens."""
+"""The choice of a vocabulary for a text data set, and the conversion of texts to tokens."""
 
 from __future__ import annotations
 

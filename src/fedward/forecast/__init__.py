@@ -1,1 +1,1 @@
-"""What a study would do, cost and spend, before any of it is done."""
+"""Forecasts of the work, time and privacy that a study would take, before any of it is done."""

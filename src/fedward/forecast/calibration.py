@@ -1,4 +1,4 @@
-"""How long the steps of an experiment take here and now, from a few of them."""
+"""A short measurement, on this machine, of how long each kind of step of an experiment takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person should know about an experiment before it is run: few things, and only real ones."""
+"""Warnings that a person should read before an experiment is run: few, and only real ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an experiment would do and cost, before any of it is done."""
+"""A forecast of one experiment: its work, time, disk space and privacy, before any of it is done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an experiment would spend by each accountant, and where its budget ends it."""
+"""A forecast of the ε of an experiment by each accountant, and of the round where its budget ends it."""
 
 from __future__ import annotations
 

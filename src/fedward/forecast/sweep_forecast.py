@@ -1,4 +1,4 @@
-"""What a sweep would do and cost, before any of it is done."""
+"""A forecast of a sweep: the work and time of all its trainings, before any of it is done."""
 
 from __future__ import annotations
 

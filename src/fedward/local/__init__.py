@@ -1,4 +1,4 @@
-"""What a user does with the model: one local trainer a file."""
+"""Local trainers, one a file: each is a way in which a user trains the model in a round."""
 
 from __future__ import annotations
 

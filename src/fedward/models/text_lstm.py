@@ -1,4 +1,4 @@
-"""What the models of text share: words as vectors, LSTM layers, scores from the last word's state."""
+"""The common part of all text models: word vectors, LSTM layers, scores from the last word's state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all algorithms with central DP have in common: a noisy mean of clipped updates."""
+"""The core of every algorithm with central DP: a noisy mean of clipped updates."""
 
 from __future__ import annotations
 

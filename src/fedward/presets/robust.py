@@ -22,7 +22,7 @@ Bound = float | None
 """Every update is clipped to it first; not at all if not given."""
 
 Server = ServerOptimizer | None
-"""What is done with the rule's result; it is added to the model if not given."""
+"""The use of the rule's result; it is added to the model if not given."""
 
 
 def krum(

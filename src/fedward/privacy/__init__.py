@@ -1,4 +1,4 @@
-"""What was spent, what it amounts to, and what may still be spent."""
+"""Privacy accounting: ledgers of what was spent, the ε that follows, and budgets for the rest."""
 
 from __future__ import annotations
 

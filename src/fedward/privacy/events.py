@@ -1,4 +1,4 @@
-"""What fedward uses of dp_accounting's events: seven kinds, checked, folded and written as JSON."""
+"""The seven kinds of dp_accounting's events that fedward uses: checked, folded and written as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dp_accounting import (
 from fedward.base.validate import InvalidType, InvalidValue, nearest, positive, rate, whole
 
 Adjacency = Literal["add/remove", "zero-out", "replace-one", "local"]
-"""Which two federations must be hard to tell apart.
+"""The relation between two federations that must be hard to tell apart.
 
 *add/remove*: one of them has one user (or example) more. *zero-out*: both have the same, public number of
 users, and the contribution of one of them is there or is zero. *replace-one*: one user is another one.

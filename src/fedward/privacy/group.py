@@ -1,4 +1,4 @@
-"""How well a group of k can be told from its absence: hockey-stick curves, one for each direction."""
+"""Hockey-stick curves: how well a training with a group of k users can be told from one without it."""
 
 from __future__ import annotations
 

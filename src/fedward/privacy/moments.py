@@ -1,4 +1,4 @@
-"""The accountant of the papers."""
+"""The accountant that the papers use: Rényi divergences at their orders, with their conversion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How cohorts and batches were drawn, in words that are made from a ledger's events and terms alone."""
+"""A sentence on how cohorts and batches were drawn, made from a ledger's events and terms alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a target ε is crossed, found with few calls of a slow accountant."""
+"""A search for the point where ε crosses a target, with few calls of a slow accountant."""
 
 from __future__ import annotations
 

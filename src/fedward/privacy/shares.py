@@ -1,4 +1,4 @@
-"""What the model's noise and the looks of a clip policy cost apart."""
+"""The separate privacy costs of the model's noise and of a clip policy's looks at the norms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was spent, brought into the form that accountants read: single mechanisms and how often each ran."""
+"""The spending in the form that accountants read: single mechanisms and how often each ran."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is guaranteed to users that have spent differently: the distribution of their ε."""
+"""The guarantees of users that have spent differently: the distribution of their ε."""
 
 from __future__ import annotations
 

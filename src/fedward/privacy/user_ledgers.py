@@ -1,4 +1,4 @@
-"""What every user has spent on its own device: users with equal histories share one."""
+"""The ledgers of all users that add their own noise; users with equal histories share one."""
 
 from __future__ import annotations
 

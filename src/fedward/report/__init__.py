@@ -1,1 +1,1 @@
-"""What people look at."""
+"""Reports for people: an HTML page, pictures, and tables on the terminal."""

@@ -1,4 +1,4 @@
-"""What a run directory says it has certified, with every ε computed from the ledgers of its certificates."""
+"""The certificates of a run directory, with every ε computed again from their ledgers."""
 
 from __future__ import annotations
 

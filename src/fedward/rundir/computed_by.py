@@ -1,4 +1,4 @@
-"""What computes a run: engine and versions; and that it went on with others than it was begun with."""
+"""The engine and versions that computed a run, and every change of them when it was resumed."""
 
 from __future__ import annotations
 

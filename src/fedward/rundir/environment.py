@@ -1,4 +1,4 @@
-"""Where and when a run was begun: kept with it, and no part of what decides its result."""
+"""The time, machine and command with which a run was begun; they do not decide its result."""
 
 from __future__ import annotations
 

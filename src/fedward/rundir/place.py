@@ -1,4 +1,4 @@
-"""What a directory is, as far as its files say: that of a run, of a sweep, or of neither."""
+"""The kind of a directory, as its files show it: that of a run, of a sweep, or of neither."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from fedward.base.validate import InvalidValue
 
 SWEPT = "swept.json"
-"""What a sweep writes first: what it is about."""
+"""The file that a sweep writes first: what it is about."""
 
 _TRAINING = re.compile(r".+,seed=\d+")
 

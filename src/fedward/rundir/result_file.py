@@ -1,4 +1,4 @@
-"""What ``result.json`` and ``rounds.jsonl`` must say: damage is found before anybody uses it."""
+"""Checks of ``result.json`` and ``rounds.jsonl``, so that damage is found before anybody uses them."""
 
 from __future__ import annotations
 

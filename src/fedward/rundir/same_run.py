@@ -1,4 +1,4 @@
-"""Whether a directory holds the run that is asked for, and if not, what is different, in a few words."""
+"""The check that a directory holds the run that is asked for, and in a few words what differs."""
 
 from __future__ import annotations
 

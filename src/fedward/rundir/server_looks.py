@@ -1,4 +1,4 @@
-"""What a run says about the server's looks at norms, where users protect themselves."""
+"""The cost of the server's looks at norms, in runs where users protect themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run has spent: its guarantee and every sentence with an ε, from its ledgers and nothing else."""
+"""The privacy that a run has spent: its guarantee and every ε, computed from its ledgers alone."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from fedward.rundir.spent import require_number
 from fedward.rundir.store import RunDirectory
 
 ABOUT = ("delta", "unit", "adjacency", "accountant")
-"""What stands beside an ε in a table."""
+"""The columns beside an ε in a table."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,4 +1,4 @@
-"""Where initial weights come from, and what a guarantee therefore does not cover."""
+"""A caveat on initial weights from a file: a run's guarantee does not cover the data behind them."""
 
 from __future__ import annotations
 

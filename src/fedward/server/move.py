@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 State = tuple[Tensor, ...]
-"""What a server's optimiser carries from round to round."""
+"""The state that a server's optimiser carries from round to round."""
 
 
 def moved(parameters: Tensor, direction: Tensor, learning_rate: float) -> Tensor:

@@ -1,1 +1,1 @@
-"""What a user asks for: trainings, replicas, certifications, sweeps, inference attacks, pre-trainings."""
+"""Studies: trainings, replicas, certifications, sweeps, inference attacks and pre-trainings."""

@@ -1,4 +1,4 @@
-"""How long the rest will take, from what was measured; nothing is said before something was."""
+"""An estimate of the time left, from steps that were measured; there is none before the first."""
 
 from __future__ import annotations
 

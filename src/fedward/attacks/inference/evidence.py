@@ -1,4 +1,4 @@
-"""What a membership attack works with: how sure models are of records that some of them have seen."""
+"""The evidence of a membership attack: how sure each model is of each record's true class."""
 
 from __future__ import annotations
 

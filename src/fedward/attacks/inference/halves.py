@@ -1,4 +1,4 @@
-"""Which records a training has seen: random halves of a federation, drawn so that privacy bounds apply."""
+"""Random halves of a federation to train on, drawn so that bounds from privacy apply to attacks."""
 
 from __future__ import annotations
 

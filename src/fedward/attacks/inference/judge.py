@@ -1,4 +1,4 @@
-"""What the confidences of targets and shadows amount to."""
+"""The evaluation of membership attacks: scores of every record, beside what privacy allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differential privacy allows an inference attack to find, at most."""
+"""The most that any inference attack can find out under differential privacy."""
 
 from __future__ import annotations
 

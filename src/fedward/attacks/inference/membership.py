@@ -1,4 +1,4 @@
-"""Was this record trained on? Attacks on the confidence of a released model."""
+"""Membership attacks: they tell from a model's confidence whether a record was trained on."""
 
 from __future__ import annotations
 

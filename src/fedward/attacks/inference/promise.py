@@ -1,4 +1,4 @@
-"""Which limit on inference an algorithm promises, for whom, and why it may promise none."""
+"""The limit that an algorithm's privacy sets to inference attacks, or the reason why it sets none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Did the victim train on data with a property in this round? Asked by a participant."""
+"""Property inference: a participant guesses in which rounds the victim's data had a property."""
 
 from __future__ import annotations
 

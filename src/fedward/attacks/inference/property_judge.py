@@ -1,4 +1,4 @@
-"""What a classifier makes of the snapshots of a training."""
+"""The evaluation of property inference: a classifier trained on simulated rounds judges real ones."""
 
 from __future__ import annotations
 

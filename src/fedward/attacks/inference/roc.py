@@ -1,4 +1,4 @@
-"""How well an attack tells two kinds apart: the ROC curve, and what is read off it."""
+"""The ROC curve of an attack that tells two kinds apart, and the rates that are read off it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Membership inference from the first training to the last number."""
+"""Membership inference as a whole: it trains the models, asks them and evaluates the attacks."""
 
 from __future__ import annotations
 

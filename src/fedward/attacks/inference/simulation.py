@@ -1,4 +1,4 @@
-"""What a participant sees of a round, and rounds that it plays through with data of its own."""
+"""The attacker's own part in a round, and simulated rounds on data that it chooses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which trainings membership inference needs: some that are attacked, and the attacker's own."""
+"""The trainings that membership inference needs: some to be attacked, and the attacker's own."""
 
 from __future__ import annotations
 

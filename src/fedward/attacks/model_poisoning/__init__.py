@@ -1,4 +1,4 @@
-"""What attackers send instead of what they trained: one attack a file."""
+"""Attacks on updates, one a file: what attackers send instead of what they trained."""
 
 from __future__ import annotations
 

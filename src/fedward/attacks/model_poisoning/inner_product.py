@@ -1,4 +1,4 @@
-"""The mean of the honest rows, backwards."""
+"""Inner product manipulation: attackers send the mean of the honest rows with the opposite sign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The update, backwards."""
+"""The sign-flip attack: attackers send the opposite of the update that they trained."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from fedward.core.examples import Examples
 from fedward.core.federation import Federation
 
 Value = float | tuple[float | tuple[float, ...], ...]
-"""What the pixels of a pattern become: one number everywhere, or an entry for each channel; an entry is one
+"""The new values of a pattern's pixels: one number everywhere, or an entry for each channel; an entry is one
 number, or one for each pixel of the pattern in reading order."""
 
 

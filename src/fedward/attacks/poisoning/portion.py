@@ -1,4 +1,4 @@
-"""How much of an attacker's data is poisoned, and how much of that takes part."""
+"""An attacker's training data: the share of its examples that is poisoned, and the rest."""
 
 from __future__ import annotations
 

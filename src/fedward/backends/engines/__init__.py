@@ -1,1 +1,1 @@
-"""What trains and measures: the generic path, the Gram form, the native engine."""
+"""Engines, which train and measure models: the generic path, the Gram form, the native engine."""

@@ -1,4 +1,4 @@
-"""What trains and measures, on one thread: the native engine where it can, else the generic path."""
+"""The choice of an engine, on one thread: the native engine where it can, else the generic path."""
 
 from __future__ import annotations
 

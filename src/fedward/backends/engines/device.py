@@ -1,4 +1,4 @@
-"""Which device the generic engine works on."""
+"""The device that the generic engine computes on, such as a processor or a graphics card."""
 
 from __future__ import annotations
 

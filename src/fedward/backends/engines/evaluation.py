@@ -1,4 +1,4 @@
-"""How well a model does on examples that belong to nobody."""
+"""Accuracy, loss and confidences of a model on test examples."""
 
 from __future__ import annotations
 

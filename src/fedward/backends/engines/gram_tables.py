@@ -1,4 +1,4 @@
-"""What the Gram form computes from a user's data alone, kept for the users that came last."""
+"""A cache of what the Gram form computes from a user's data alone, for the users that came last."""
 
 from __future__ import annotations
 

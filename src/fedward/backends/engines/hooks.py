@@ -1,4 +1,4 @@
-"""Whether anything acts on a module besides its own ``forward``."""
+"""A test for hooks: whether anything acts on a module besides its own ``forward``."""
 
 from __future__ import annotations
 

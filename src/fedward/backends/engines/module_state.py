@@ -1,4 +1,4 @@
-"""What a module keeps from call to call and never sends, put back as it was."""
+"""The state that a module keeps between calls and never sends, restored before every user."""
 
 from __future__ import annotations
 

@@ -15,10 +15,10 @@ from fedward.core.failure import TrainingFailed
 Task = Literal["train", "evaluate", "confidences"]
 
 SECONDS = 0.05
-"""How long a chunk should take: long against a message, short against a round."""
+"""Seconds that a chunk should take: long against a message, short against a round."""
 
 LEAST_SECONDS = 0.002
-"""How long a chunk should take at least, even if others are idle meanwhile."""
+"""Seconds that a chunk should take at least, even if others are idle meanwhile."""
 
 MOST_BYTES = 16 * 2**20
 """Of results in one chunk; a single result may be larger."""

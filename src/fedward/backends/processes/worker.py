@@ -1,4 +1,4 @@
-"""What a worker process does: it takes chunks of jobs or models and sends back what came out."""
+"""The main loop of a worker process: it takes chunks of jobs or models and sends back the results."""
 
 from __future__ import annotations
 

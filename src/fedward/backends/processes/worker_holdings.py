@@ -1,4 +1,4 @@
-"""What a worker process holds already, so that nothing is sent to it twice."""
+"""A record of what a worker process already holds, so that nothing is sent to it twice."""
 
 from __future__ import annotations
 

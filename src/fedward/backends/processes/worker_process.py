@@ -1,4 +1,4 @@
-"""A worker process as its parent sees it."""
+"""The parent's handle on a worker process: it starts it, sends it chunks and takes back results."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import threading
 from multiprocessing.connection import Connection
 
 CANCEL = b"c"
-"""How a message begins that takes chunks back; all others begin with the start of a pickle."""
+"""The first byte of a message that takes chunks back; all others begin with the start of a pickle."""
 
 
 def read(connection: Connection, inbox: queue.SimpleQueue[bytes], cancelled: set[int]) -> None:

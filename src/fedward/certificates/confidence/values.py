@@ -1,4 +1,4 @@
-"""What every bound takes: values of M replicas, checked, and the side that is asked for."""
+"""Checks of the input of every bound: values of M replicas, and the side that is asked for."""
 
 from __future__ import annotations
 

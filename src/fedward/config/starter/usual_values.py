@@ -1,4 +1,4 @@
-"""What a starter file writes: usual values of the keys, and what the keys mean in plain words."""
+"""Usual values of the keys in a starter file, and what the keys mean in plain words."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ OPTIONAL: dict[str, Any] = {
 """Of keys that stand for nothing if they are not given: values that show their form."""
 
 USERS, ATTACKERS = 100, 10
-"""How many users share the built-in data, and how many of them attack."""
+"""Numbers of users that share the built-in data, and of those among them that attack."""
 
 FEW_USERS, FEW_ATTACKERS = 10, 2
-"""Where users protect their own examples, each needs more of them."""
+"""The same where users protect their own examples: each then needs more of them."""
 
 MODEL_FOR: dict[str, str] = {
     "cifar10": "cifar_cnn",
@@ -132,7 +132,7 @@ MEANINGS: dict[str, str] = {
     "std": "of the noise that attackers send",
     "weights": "start from these: of fedward pretrain, or the model.pt of a run",
 }
-"""Where a docstring speaks in symbols; all other keys are explained by their own docstring.
+"""Meanings of keys whose docstring speaks in symbols; all other keys are explained by their own docstring.
 
 A key may have the name of its part before it.
 """

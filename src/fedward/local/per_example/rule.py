@@ -1,4 +1,4 @@
-"""What the engine has to know about a kind of layer."""
+"""The type of a rule: per-example gradients of one kind of layer, computed for a whole batch."""
 
 from __future__ import annotations
 

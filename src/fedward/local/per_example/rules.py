@@ -1,4 +1,4 @@
-"""Which rule belongs to which layer. A layer that is not here is done one example at a time."""
+"""A table from layers to their rules. A layer that is not in it is done one example at a time."""
 
 from __future__ import annotations
 

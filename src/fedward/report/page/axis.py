@@ -1,4 +1,4 @@
-"""Where the ticks of an axis are, and what stands beside them."""
+"""The axis of a chart: its scale, its ticks and their labels."""
 
 from __future__ import annotations
 

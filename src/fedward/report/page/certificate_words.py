@@ -1,4 +1,4 @@
-"""What a certificate says, in words that a layman can repeat."""
+"""A certificate in words that a layman can repeat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was run, in a list that a person can read."""
+"""A readable list of facts about what was run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an inference attack found, in words for people who know no mathematics."""
+"""The findings of an inference attack in words for people who know no mathematics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every part of the page has, whatever kind of run it is about."""
+"""The fields that every part of the page has, whatever kind of run it is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is guaranteed about the released models, in words that a layman can repeat."""
+"""The guarantee about the released models, in words that a layman can repeat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What attackers do to an example, and what the released model says before and after."""
+"""Poisoned examples before and after the attack, with the released model's answers to both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run measured, as a picture: the charts of its report, drawn by matplotlib."""
+"""A picture of what a run measured: the charts of its report, drawn by matplotlib."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where everything that people read is printed."""
+"""The console that prints everything people read, exactly as it is written."""
 
 from __future__ import annotations
 

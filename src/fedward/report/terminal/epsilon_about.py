@@ -1,4 +1,4 @@
-"""What the ε in a table are about: said once where all agree, in columns where they do not."""
+"""The meaning of each ε in a table: one line for what all have in common, columns for what differs."""
 
 from __future__ import annotations
 

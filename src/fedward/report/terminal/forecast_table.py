@@ -1,4 +1,4 @@
-"""What an experiment would do and cost, on the terminal and for programs."""
+"""The forecast of an experiment, printed on the terminal or given to programs."""
 
 from __future__ import annotations
 

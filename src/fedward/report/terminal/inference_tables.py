@@ -1,4 +1,4 @@
-"""What inference attacks found: tables, and ROC curves beside the limit that privacy sets."""
+"""Tables of what inference attacks found, and their ROC curves beside the limit that privacy sets."""
 
 from __future__ import annotations
 

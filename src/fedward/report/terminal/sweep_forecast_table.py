@@ -1,4 +1,4 @@
-"""What a sweep would do and cost, on the terminal and for programs."""
+"""The forecast of a sweep, printed on the terminal or given to programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person asks of runs: ``accuracy>0.9``, ``algorithm.preset=fedavg``, ``attack_success<=0.1``."""
+"""Conditions that select runs: ``accuracy>0.9``, ``algorithm.preset=fedavg``, ``attack_success<=0.1``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is claimed about the replicas of a directory: fixed when ``certify`` begins, and kept to.
+"""The claims about the replicas of a directory: fixed when ``certify`` begins, and kept to.
 
 claims.json             what is claimed, at which numbers of replicas, and the draw that belongs to it
 """

@@ -1,4 +1,4 @@
-"""What attacks on trainings share: which experiments they take, and the files of a run directory."""
+"""Helpers of attacks on trainings: checks of the experiment, and the files of the run directory."""
 
 from __future__ import annotations
 

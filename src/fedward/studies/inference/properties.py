@@ -1,4 +1,4 @@
-"""Which training examples have the property that an attacker asks about."""
+"""A reader of the property that an attacker asks about: which training examples have it."""
 
 from __future__ import annotations
 

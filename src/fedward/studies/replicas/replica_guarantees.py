@@ -1,4 +1,4 @@
-"""What one replica guarantees if it alone is released, and what all of them do."""
+"""The guarantees of releasing one replica alone, and of releasing all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a run of replicas is, and how long the rest will take."""
+"""The progress of a run of replicas: steps that are done, and an estimate of the time left."""
 
 from __future__ import annotations
 

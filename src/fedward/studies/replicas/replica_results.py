@@ -1,4 +1,4 @@
-"""What replicas say about test examples, and what that amounts to."""
+"""The results of replicas on test examples: confidences, votes, and mean accuracy with intervals."""
 
 from __future__ import annotations
 

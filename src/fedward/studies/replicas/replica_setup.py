@@ -1,4 +1,4 @@
-"""Which replicas are wanted: M of every variant of an experiment, made ready and checked."""
+"""The setup of a run of replicas: M of every variant of an experiment, made ready and checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a sweep may go into a directory: an empty one, or its own."""
+"""The check that a sweep is written only into an empty directory or its own."""
 
 from __future__ import annotations
 

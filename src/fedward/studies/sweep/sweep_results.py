@@ -1,4 +1,4 @@
-"""What a sweep found: for every combination the mean over its seeds, with an interval."""
+"""The results of a sweep: for every combination the mean over its seeds, with an interval."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fedward.rundir.store import RunDirectory
 from fedward.rundir.sweep_record import weakest
 
 MEASURES = {"accuracy": "accuracy", "attack_success": "attack success", "attack_cost": "attack cost"}
-"""What is averaged, by its name in ``result.json`` and in words."""
+"""The quantities that are averaged, each by its name in ``result.json`` and in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
