@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fedward.report.page import render
+from fedward.report.page.numbers import percent_certified
 from fedward.rundir.run_record import load
 
 SIZES = {"phone": (390, 844), "tablet": (820, 1180), "desktop": (1440, 900)}
@@ -91,7 +92,7 @@ def test_the_slider_shows_what_the_certificate_says_at_every_k(shown: Any, certi
             )
             accuracy = (*attack.accuracy, 0.0)[k]
             said = shown.run(SAID)
-            assert f"({100 * accuracy:.1f}\xa0%) are right and certified against {k};" in said
+            assert f"({percent_certified(accuracy)}) are right and certified against {k};" in said
             lost = shown.run(
                 "return [...document.querySelectorAll('.gallery > li')].map(e => "
                 "[e.classList.contains('lost'), e.querySelector('.standing').textContent])"
@@ -202,7 +203,7 @@ def test_several_variants_can_be_chosen(browser: Any, tmp_path: Path, varied_run
             "const r = document.querySelector('.range'); r.value = 1; r.dispatchEvent(new Event('input'))"
         )
         accuracy = (*certificate.attacks[0].accuracy, 0.0)[1]
-        assert f"({100 * accuracy:.1f}\xa0%)" in browser.run(SAID)
+        assert f"({percent_certified(accuracy)})" in browser.run(SAID)
     assert browser.errors() == []
 
 
