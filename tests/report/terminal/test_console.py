@@ -32,4 +32,4 @@ def test_nobody_makes_another_console() -> None:
         for file in folder.rglob("*.py")
         if re.search(r"\bConsole\(|rich import print|from_markup", file.read_text(encoding="utf8"))
     }
-    assert found == {"report/console.py"}
+    assert found == {"report/terminal/console.py"}

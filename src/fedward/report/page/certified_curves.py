@@ -47,6 +47,7 @@ def certified_charts(run: ReplicasRecord, key: str, unit: Unit) -> Iterator[Char
             x="k, attackers" if unit == "user" else "k, poisoned examples",
             y="right and certified",
             percent=True,
+            promise="at least",
             lines=tuple(own),
             notes=("The upright line is at the k that is chosen below.",),
             follows=key,

@@ -14,7 +14,7 @@ from typing import Literal, TypeVar
 from markupsafe import Markup, escape
 
 from fedward.report.page.axis import Axis
-from fedward.report.page.numbers import figure, percent
+from fedward.report.page.numbers import at_most_figure, figure, percent, percent_certified
 from fedward.report.page.tables import Cell, Column, Table
 
 WIDTH, HEIGHT = 460, 280
@@ -42,7 +42,9 @@ class Chart:
     """Some lines, what their axes are, and what a reader must know; ``key`` is its id in the page.
 
     ``percent`` draws shares of one; ``log`` is taken only where the values ask for it. ``across`` is what the
-    other axis is: counted in whole numbers, shares of one, or shares on a logarithmic scale.
+    other axis is: counted in whole numbers, shares of one, or shares on a logarithmic scale. ``promise`` says
+    which way numbers are rounded that promise something: up where they may not be exceeded, down where they
+    are reached at least.
     """
 
     key: str
@@ -56,6 +58,7 @@ class Chart:
     across: Literal["count", "share", "small share"] = "count"
     notes: tuple[str, ...] = field(default=())
     follows: str = ""
+    promise: Literal["none", "at most", "at least"] = "none"
 
     @property
     def drawn(self) -> bool:
@@ -63,6 +66,11 @@ class Chart:
         return any(line.points for line in self.lines)
 
     def number(self, value: float) -> str:
+        """A value on the axis that goes up."""
+        if self.promise == "at most":
+            return at_most_figure(value)
+        if self.promise == "at least":
+            return percent_certified(value)
         return percent(value) if self.percent else figure(value)
 
     def place(self, value: float) -> str:

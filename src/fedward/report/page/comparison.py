@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fedward.report.page.chart import Chart, Line
-from fedward.report.page.numbers import figure, percent
+from fedward.report.page.numbers import at_most_figure, percent
 from fedward.report.page.run_charts import curve
 from fedward.report.page.tables import Cell, Column, Table
 from fedward.rundir.catalogue.facts import flat
@@ -68,10 +68,12 @@ def _rows(name: str, record: Record) -> Iterator[list[Cell]]:
             Cell(_algorithm(record.experiment)),
             _share(last.get("accuracy")),
             _share(last.get("attack_success")),
-            Cell(figure(guarantee.epsilon), guarantee.epsilon)
+            Cell(at_most_figure(guarantee.epsilon), guarantee.epsilon)
             if private and guarantee is not None
             else Cell("no guarantee"),
-            Cell(figure(guarantee.delta), guarantee.delta) if private and guarantee is not None else Cell(""),
+            Cell(at_most_figure(guarantee.delta), guarantee.delta)
+            if private and guarantee is not None
+            else Cell(""),
             Cell(f"{record.rounds} of {record.experiment['rounds']}", record.rounds),
             Cell("finished" if record.finished else "not finished"),
         ]
@@ -91,8 +93,10 @@ def _replicas_row(name: str, record: ReplicasRecord, variant: str, experiment: d
         Cell(_algorithm(experiment)),
         _share(values["accuracy"]["mean"] if "accuracy" in values else None),
         _share(sum(successes) / len(successes) if successes else None),
-        Cell(f"{figure(one.epsilon)} (one training)", one.epsilon) if one.proven else Cell("no guarantee"),
-        Cell(figure(one.delta), one.delta) if one.proven else Cell(""),
+        Cell(f"{at_most_figure(one.epsilon)} (one training)", one.epsilon)
+        if one.proven
+        else Cell("no guarantee"),
+        Cell(at_most_figure(one.delta), one.delta) if one.proven else Cell(""),
         Cell(str(experiment["rounds"]), experiment["rounds"]),
         Cell(
             f"mean of {record.replicas} trainings"
@@ -113,10 +117,12 @@ def _inference_row(name: str, record: InferenceRecord) -> list[Cell]:
         Cell(_algorithm(record.experiment)),
         _share((record.result or {}).get("accuracy")),
         Cell("", None),
-        Cell(figure(guarantee.epsilon), guarantee.epsilon)
+        Cell(at_most_figure(guarantee.epsilon), guarantee.epsilon)
         if private and guarantee is not None
         else Cell("no guarantee"),
-        Cell(figure(guarantee.delta), guarantee.delta) if private and guarantee is not None else Cell(""),
+        Cell(at_most_figure(guarantee.delta), guarantee.delta)
+        if private and guarantee is not None
+        else Cell(""),
         Cell(str(record.experiment["rounds"]), record.experiment["rounds"]),
         Cell(found),
     ]

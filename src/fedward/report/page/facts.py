@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fedward.attacks.attack import KNOWLEDGE
-from fedward.report.page.numbers import figure, many
+from fedward.report.page.numbers import at_most_figure, many
 from fedward.rundir.computed_by import went_on
 
 Fact = tuple[str, str]
@@ -91,7 +91,7 @@ def _facts(experiment: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterat
     if manifest.get("delta") is not None:
         budget = privacy.get("budget")
         limit = f"; budget ε = {budget:g}" if budget is not None else ""
-        yield "Accounting", f"{manifest['accountant']} at δ = {figure(manifest['delta'])}{limit}"
+        yield "Accounting", f"{manifest['accountant']} at δ = {at_most_figure(manifest['delta'])}{limit}"
     if manifest.get("weights"):
         yield "Initial weights", str(manifest["weights"])
     versions = manifest.get("versions") or {}

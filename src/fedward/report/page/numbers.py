@@ -60,7 +60,7 @@ def at_most_figure(value: float) -> str:
     >>> at_most_figure(1.35249), at_most_figure(0.1), at_most_figure(1e-5), at_most_figure(0.0)
     ('1.353', '0.1', '1e-05', '0')
     """
-    return round_up_digits(value)
+    return round_up_digits(value) if math.isfinite(value) else "none"
 
 
 def many(count: int, thing: str) -> str:

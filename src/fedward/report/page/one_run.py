@@ -10,7 +10,7 @@ from fedward.base.validate import InvalidValue
 from fedward.privacy.remembered import guarantees_of
 from fedward.report.page.examples import Library
 from fedward.report.page.facts import Fact, about, in_short
-from fedward.report.page.numbers import figure, many, percent
+from fedward.report.page.numbers import at_most_figure, figure, many, percent
 from fedward.report.page.part import Part
 from fedward.report.page.promise import Promise, promise
 from fedward.report.page.reproduce import of_run
@@ -82,8 +82,8 @@ def _headline(run: RunRecord) -> Iterator[Fact]:
     if last.get("attack_success") is not None:
         yield "attack success", percent(last["attack_success"])
     if guarantee is not None:
-        delta = f" at δ = {figure(guarantee.delta)}" if guarantee.private else ""
-        yield f"ε{delta}", figure(guarantee.epsilon) if guarantee.private else "no guarantee"
+        delta = f" at δ = {at_most_figure(guarantee.delta)}" if guarantee.private else ""
+        yield f"ε{delta}", at_most_figure(guarantee.epsilon) if guarantee.private else "no guarantee"
     yield "rounds", f"{run.rounds} of {run.experiment['rounds']}"
 
 
@@ -116,7 +116,9 @@ def _users(run: RunRecord) -> Table | None:
     for start in range(0, len(found), step):
         some = found[start : start + step]
         first, last = some[0][0], some[-1][0]
-        label = figure(first) if first == last else f"{figure(first)} to {figure(last)}"
+        label = (
+            at_most_figure(last) if first == last else f"{at_most_figure(first)} to {at_most_figure(last)}"
+        )
         count = sum(users for _, users in some)
         rows.append([Cell(label, first if math.isfinite(first) else None), Cell(f"{count:,}", count)])
     return Table(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fedward.report.page.chart import Chart, Line, Point
-from fedward.report.page.numbers import figure
+from fedward.report.page.numbers import at_most_figure
 from fedward.report.page.spending import spent
 from fedward.rundir.run_record import RunRecord
 
@@ -35,7 +35,8 @@ def charts(run: RunRecord, key: str) -> Iterator[Chart]:
             key=f"{key}-privacy",
             title="Privacy spent over rounds",
             x="round",
-            y=f"ε at δ = {figure(run.manifest['delta'])}",
+            y=f"ε at δ = {at_most_figure(run.manifest['delta'])}",
+            promise="at most",
             lines=tuple(Line(name=name, points=points) for name, points in spending.epsilons.items()),
             notes=(
                 *(

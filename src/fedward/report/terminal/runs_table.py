@@ -8,6 +8,7 @@ from pathlib import Path
 from rich import box
 from rich.table import Table
 
+from fedward.privacy.rounding import round_up_digits
 from fedward.rundir.catalogue.facts import Fact, RunFacts
 
 ABOUT_EPSILON = (
@@ -65,7 +66,7 @@ def comparison(runs: Sequence[RunFacts], differing: dict[str, list[Fact | None]]
     """A row a fact, a column a run."""
     table = Table("", *(run.path.name for run in runs), box=box.SIMPLE_HEAD)
     for key, values in differing.items():
-        table.add_row(key, *(_number(value) for value in values))
+        table.add_row(key, *(_fact(key, value) for value in values))
     return table
 
 
@@ -80,11 +81,18 @@ def _rounds(run: RunFacts) -> str:
 
 def _epsilon(run: RunFacts) -> str:
     so_far = " so far" if run.state == "unfinished" and "epsilon" in run.facts else ""
-    return f"{_number(run.facts.get('epsilon'))}{so_far}"
+    epsilon = run.facts.get("epsilon")
+    return f"{round_up_digits(epsilon) if isinstance(epsilon, float) else _number(epsilon)}{so_far}"
 
 
 def _percent(value: Fact | None) -> str:
     return f"{value:.2%}" if isinstance(value, float) else "-"
+
+
+def _fact(key: str, value: Fact | None) -> str:
+    """A fact as people read it: what a promise may not exceed is rounded up."""
+    promised = key.rpartition(".")[2] in ("epsilon", "delta") and isinstance(value, float)
+    return round_up_digits(float(value)) if promised and value is not None else _number(value)
 
 
 def _number(value: Fact | None) -> str:
