@@ -31,7 +31,7 @@ def test_json_holds_every_option_and_says_that_accuracy_is_not_predicted() -> No
     about = option["guarantee"]
     assert about["epsilon"] == option["epsilon"]
     assert (about["delta"], about["unit"], about["adjacency"]) == (0.001, "user", "add/remove")
-    assert (about["accountant"], about["rounds"]) == ("pld", 3)
+    assert (about["accountant"], about["rounds"], about["noise_source"]) == ("pld", 3, None)
     assert (answer["tried"], answer["predicts_accuracy"], answer["note"]) == (2, False, NO_ACCURACY)
 
 

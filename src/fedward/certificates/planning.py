@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
@@ -118,7 +118,8 @@ def _ledger(q: float, t: int, z: float) -> Ledger:
 @lru_cache(maxsize=4096)
 def _guarantee(delta: float, q: float, t: int, z: float) -> Guarantee | None:
     try:
-        return _ledger(q, t, z).guarantee(delta, ACCOUNTANT)
+        # Nothing is drawn for a plan, so nothing is said about where noise comes from.
+        return replace(_ledger(q, t, z).guarantee(delta, ACCOUNTANT), noise_source=None)
     except NoiseTooSmall:
         return None
 
