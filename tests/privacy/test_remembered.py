@@ -48,7 +48,7 @@ def test_equal_ledgers_are_accounted_once_and_others_each(accounted: list[float]
 
 def test_the_ledgers_of_users_are_accounted_once(accounted: list[float]) -> None:
     def users(cohort: list[int]) -> UserLedgers:
-        new = UserLedgers.new(4, unit="user", adjacency="local", mechanism="noise at the user")
+        new = UserLedgers.new(4, unit="user", adjacency="local")
         return new.reserve(0, np.array(cohort), GaussianDpEvent(10.125)).settle(0)
 
     first = guarantees_of(users([0, 2]), 1e-5, "rdp")

@@ -79,7 +79,7 @@ def test_without_a_compiler_the_package_is_installed_and_says_that_it_has_no_eng
     zipfile.ZipFile(wheel).extractall(site)
     found = _python(
         "import fedward, torch\n"
-        "from fedward.backends import native\n"
+        "from fedward.backends.engines import native\n"
         "assert not native.available()\n"
         "print(fedward.__file__)\n"
         "print(native.why_not(torch.nn.Linear(2, 2), (2,)))",
