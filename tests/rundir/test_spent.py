@@ -17,6 +17,7 @@ from command_line import answer, exit_code
 from fedward.base.validate import InvalidValue
 from fedward.config import experiment as config
 from fedward.privacy import Ledger, remembered
+from fedward.privacy.rounding import round_up_digits
 from fedward.report.page import render
 from fedward.rundir.catalogue.facts import read
 from fedward.rundir.run_record import RunRecord, load
@@ -94,7 +95,7 @@ def test_a_list_of_runs_shows_no_epsilon_of_a_run_whose_files_disagree(
     run: Path, tmp_path: Path, command: Any
 ) -> None:
     shutil.copytree(run, run.with_name("other"))
-    true = f"{epsilon_of(run):.4g}"
+    true = round_up_digits(epsilon_of(run))
     assert command("runs", "--in", run.parent).out.count(true) == 2
     edit(run / "result.json", with_epsilon(0.125))
     out = command("runs", "--in", run.parent).out

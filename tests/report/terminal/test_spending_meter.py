@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from fedward.config.experiment import from_content
+from fedward.privacy.rounding import round_up_digits
 from fedward.report.terminal import spending_meter
 from fedward.report.terminal.spending_meter import SpendingMeter
 from fedward.rundir.store import open_run
@@ -38,10 +39,10 @@ def test_spent_and_left_are_those_of_the_ledger(tmp_path: Any) -> None:
     whole = setup.planned.epsilon
     after_2 = setup.guarantee(2).epsilon
     assert meter.words(found[1]) == (
-        f"ε {after_2:.4g} spent, {whole - after_2:.4g} left of {whole:.4g} (whole training), "
-        "user level, add/remove, δ = 0.01, rdp, seeded noise: research only"
+        f"ε {round_up_digits(after_2)} spent, {whole - after_2:.4g} left of {round_up_digits(whole)} "
+        "(whole training), user level, add/remove, δ = 0.01, rdp, seeded noise: research only"
     )
-    assert SpendingMeter(setup).words(found[3]).startswith(f"ε {whole:.4g} spent, 0 left of ")
+    assert SpendingMeter(setup).words(found[3]).startswith(f"ε {round_up_digits(whole)} spent, 0 left of ")
 
 
 def test_with_a_budget_the_rest_of_it_is_left(tmp_path: Any) -> None:
@@ -76,4 +77,4 @@ def test_where_users_protect_themselves_it_is_the_worst_of_them(tmp_path: Any) -
     users = found[-1].users
     assert users is not None
     worst = users.guarantees(0.01, "rdp").worst.epsilon
-    assert SpendingMeter(setup).words(found[-1]).startswith(f"a user's ε {worst:.4g} spent, ")
+    assert SpendingMeter(setup).words(found[-1]).startswith(f"a user's ε {round_up_digits(worst)} spent, ")

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fedward.privacy.rounding import round_up_digits
 from fedward.report.terminal.runs_table import listing
 from fedward.rundir.catalogue.facts import read, stamp
 from fedward.rundir.run_record import RunRecord, load
@@ -110,7 +111,7 @@ def test_a_private_run_that_was_killed_says_how_far_it_is_and_what_it_has_spent(
     cells = [str(column._cells[0]) for column in listing([found], tmp_path).columns]
     assert cells[1] == "run, unfinished"
     assert cells[5] == "3 of 10"
-    assert cells[-1] == f"{guarantee.epsilon:.4g} so far"
+    assert cells[-1] == f"{round_up_digits(guarantee.epsilon)} so far"
 
 
 def test_what_is_reserved_is_spent_before_a_round_is_done(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ class SpendingMeter:
         spent = guarantee.epsilon
         late = "" if rounds == step.rounds else f" by round {rounds:,}"
         whose = "a user's " if self._setup.algorithm.accounting == "users" else ""
-        left = f"{max(0.0, self._whole - spent):.4g} left of {self._whole:.4g}"
+        left = f"{max(0.0, self._whole - spent):.4g} left of {round_up_digits(self._whole)}"
         seeded = ", seeded noise: research only" if guarantee.noise_source == "seeded" else ""
         what = f"{guarantee.unit} level, {guarantee.adjacency}, δ = {delta_text(guarantee.delta)}"
         what += f", {guarantee.accountant}"
