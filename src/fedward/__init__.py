@@ -12,7 +12,7 @@ if sys.argv[:1] == ["-m"] and "fedward" in sys.orig_argv:
 
 from fedward import attacks, datasets, models, presets
 from fedward.api import certify, load, train
-from fedward.backends import InProcess, Threads, Workers, measure
+from fedward.backends import Compute, InProcess, Threads, Workers, measure
 from fedward.core.algorithm import Algorithm
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
@@ -30,6 +30,7 @@ __all__ = [
     "SGD",
     "Algorithm",
     "Budget",
+    "Compute",
     "EveryoneSampler",
     "Examples",
     "Federation",

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import fedward
+from fedward.backends.compute import IN_PROCESS
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.cli import app
 from tiny_experiment import CONTENT, TEXT
@@ -25,7 +26,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_predictions_are_certified_as_the_command_does() -> None:
     Path("first.toml").write_text(TEXT)
-    found = fedward.certify("first.toml", replicas=4, score="vote", workers=0, quiet=True)
+    found = fedward.certify("first.toml", replicas=4, score="vote", compute=IN_PROCESS, quiet=True)
     assert found.path == Path("runs/first-certified")
     assert found.replicas == 4
     words = ["certify", "first.toml", "-m", "4", "--score", "vote", "--out", "other", "--workers", "0"]
@@ -36,7 +37,12 @@ def test_predictions_are_certified_as_the_command_does() -> None:
 
 def test_variants_come_from_a_dictionary() -> None:
     found = fedward.certify(
-        CONTENT, replicas=2, vary={"algorithm.noise_multiplier": [2, 3]}, out="x", workers=0, quiet=True
+        CONTENT,
+        replicas=2,
+        vary={"algorithm.noise_multiplier": [2, 3]},
+        out="x",
+        compute=IN_PROCESS,
+        quiet=True,
     )
     assert list(found.certificates) == ["noise_multiplier=2", "noise_multiplier=3"]
     assert list(found.to_pandas()["variant"]) == ["noise_multiplier=2", "noise_multiplier=3"]
@@ -44,7 +50,12 @@ def test_variants_come_from_a_dictionary() -> None:
 
 def test_the_cost_of_an_attack_is_certified_where_there_is_one() -> None:
     found = fedward.certify(
-        CONTENT | {"attack": ATTACK}, replicas=2, attackers=[2], out="x", workers=0, quiet=True
+        CONTENT | {"attack": ATTACK},
+        replicas=2,
+        attackers=[2],
+        out="x",
+        compute=IN_PROCESS,
+        quiet=True,
     )
     assert found.certified is not None
     (costs,) = found.certified.values()
@@ -67,7 +78,7 @@ def test_what_cannot_be_certified_is_refused_before_anything_is_written(
     options: dict[str, Any], kind: type[Exception], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(kind, match=message):
-        fedward.certify(CONTENT, out="x", replicas=2, quiet=True, workers=0, **options)
+        fedward.certify(CONTENT, out="x", replicas=2, quiet=True, compute=IN_PROCESS, **options)
     assert not list(tmp_path.iterdir())
 
 

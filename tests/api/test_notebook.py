@@ -14,10 +14,10 @@ pytest.importorskip("ipykernel", reason="needs ipykernel, which is not installed
 
 CELLS = [
     "import fedward",
-    "run = fedward.train('first.toml', workers=0)",
+    "run = fedward.train('first.toml', compute=fedward.Compute(workers=0))",
     "run",
     "run.plot()",
-    "fedward.certify('first.toml', replicas=3, score='vote', workers=0)",
+    "fedward.certify('first.toml', replicas=3, score='vote', compute=fedward.Compute(workers=0))",
 ]
 
 

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import fedward
+from fedward.backends.compute import IN_PROCESS, Compute
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.cli import app
 from fedward.rundir.run_record import RunRecord
@@ -24,7 +25,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_file_gives_the_run_that_the_command_gives(file: Path) -> None:
-    found = fedward.train(file, workers=0, quiet=True)
+    found = fedward.train(file, compute=IN_PROCESS, quiet=True)
     assert found.path == Path("runs/first")
     answer = CliRunner().invoke(app, ["run", str(file), "--out", "other", "--workers", "0", "--json"])
     assert answer.exit_code == 0
@@ -35,8 +36,8 @@ def test_a_file_gives_the_run_that_the_command_gives(file: Path) -> None:
 
 
 def test_a_dictionary_is_the_same_experiment(file: Path) -> None:
-    of_file = fedward.train(str(file), workers=0, quiet=True)
-    of_tables = fedward.train(CONTENT, out="tables", workers=0, quiet=True)
+    of_file = fedward.train(str(file), compute=IN_PROCESS, quiet=True)
+    of_tables = fedward.train(CONTENT, out="tables", compute=IN_PROCESS, quiet=True)
     assert of_tables.result == of_file.result
 
 
@@ -46,15 +47,15 @@ def test_a_dictionary_is_the_same_experiment(file: Path) -> None:
 def test_changes_are_put_in_and_what_was_given_stays_as_it_is(file: Path, changes: Any) -> None:
     before = json.dumps(CONTENT)
     for number, source in enumerate((file, CONTENT)):
-        found = fedward.train(source, changes=changes, out=f"changed{number}", workers=0, quiet=True)
+        found = fedward.train(source, changes=changes, out=f"changed{number}", compute=IN_PROCESS, quiet=True)
         assert found.rounds == 1
         assert found.experiment["algorithm"]["clip_bound"] == 0.5
     assert json.dumps(CONTENT) == before
 
 
 def test_the_same_call_goes_on_where_it_was_left_and_a_finished_run_is_read(file: Path) -> None:
-    first = fedward.train(file, workers=0, quiet=True)
-    again = fedward.train(file, workers=0, quiet=True)
+    first = fedward.train(file, compute=IN_PROCESS, quiet=True)
+    again = fedward.train(file, compute=IN_PROCESS, quiet=True)
     assert again.result == first.result
     assert again.manifest == first.manifest
 
@@ -71,9 +72,9 @@ def test_an_algorithm_still_trains_round_by_round() -> None:
 def test_quiet_says_nothing_and_else_there_is_a_heading(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fedward.train(file, workers=0, quiet=True)
+    fedward.train(file, compute=IN_PROCESS, quiet=True)
     assert capsys.readouterr().out == ""
-    fedward.train(file, out="heard", workers=0)
+    fedward.train(file, out="heard", compute=IN_PROCESS)
     assert "user_dp_fedavg on digits: 10 users" in capsys.readouterr().out
 
 
@@ -85,8 +86,7 @@ def test_quiet_says_nothing_and_else_there_is_a_heading(
         ("nowhere.toml", {}, InvalidValue, "there is no file nowhere.toml"),
         (CONTENT, {"changes": "rounds=1", "out": "x"}, InvalidType, "changes must be a dictionary or a list"),
         (CONTENT, {"changes": {"runds": 1}, "out": "x"}, InvalidValue, "experiment --set runds=1 is not"),
-        (CONTENT, {"workers": -1, "out": "x"}, InvalidValue, "workers must be at least 0, got -1"),
-        (CONTENT, {"engine": "fast", "out": "x"}, InvalidValue, "engine must be one of"),
+        (CONTENT, {"compute": Compute(device="abacus"), "out": "x"}, InvalidValue, "device must be one"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_written(
@@ -104,7 +104,7 @@ def test_what_is_wrong_is_said_before_anything_is_written(
 
 
 def test_the_record_is_what_load_reads(file: Path) -> None:
-    found = fedward.train(file, workers=0, quiet=True)
+    found = fedward.train(file, compute=IN_PROCESS, quiet=True)
     read = fedward.load(found.path)
     assert isinstance(read, RunRecord)
     assert read.result == found.result

@@ -16,8 +16,9 @@ from fedward.base.validate import InvalidValue
 from fedward.config.sweep_axis import SweepAxis
 from fedward.config.sweep_section import Sweep, read_sweep
 from fedward.rundir.store import RunDirectory, open_run
+from fedward.studies.progress import Progress
 from fedward.studies.sweep.sweep_results import Mean, results
-from fedward.studies.sweep.sweep_run import SweepProgress, prepare_sweep, run_sweep
+from fedward.studies.sweep.sweep_run import prepare_sweep, run_sweep
 from fedward.studies.training.runner import prepare, run
 from studies.fuzzed_files import CONTENTS, scalars, values
 from studies.killing import Killed, kill_at
@@ -51,7 +52,7 @@ def sweep_of(table: dict[str, Any], **changes: Any) -> Sweep:
     return read_sweep({**copy.deepcopy(CONTENT), **changes, "sweep": table}, "file.toml")
 
 
-def carried_out(sweep: Sweep, path: Path) -> list[SweepProgress]:
+def carried_out(sweep: Sweep, path: Path) -> list[Progress]:
     return list(run_sweep(sweep, prepare_sweep(sweep), path))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fedward.backends.compute import IN_PROCESS, Compute
 from fedward.base.validate import InvalidValue
 from fedward.config.experiment import from_content
 from fedward.config.overrides import overridden
@@ -170,9 +171,9 @@ def test_a_calibration_measures_and_leaves_nothing() -> None:
 def test_the_estimate_grows_with_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     fixed = calibration.Calibration(job=1.0, job_error=0.0, jobs=5, finish=0.5, evaluation=2.0)
     monkeypatch.setattr("fedward.forecast.forecast.calibrate", lambda *_, **__: fixed)
-    short = forecast(setup_of(), workers=1).seconds
-    longer = forecast(setup_of("rounds=12"), workers=1).seconds
-    two = forecast(setup_of(), workers=2).seconds
+    short = forecast(setup_of(), compute=Compute(workers=1)).seconds
+    longer = forecast(setup_of("rounds=12"), compute=Compute(workers=1)).seconds
+    two = forecast(setup_of(), compute=Compute(workers=2)).seconds
     assert short is not None
     assert longer is not None
     assert two is not None
@@ -187,13 +188,13 @@ def test_a_calibration_that_is_impossible_is_quiet(monkeypatch: pytest.MonkeyPat
         raise RuntimeError("out of memory")
 
     monkeypatch.setattr(calibration, "_jobs", fail)
-    assert calibrate(setup_of()) is None
+    assert calibrate(setup_of(), IN_PROCESS) is None
     found = forecast(setup_of())
     assert found.seconds is None
 
 
 def test_a_cohort_without_users_cannot_be_measured() -> None:
-    assert calibrate(setup_of("algorithm.sampler.rate=1e-9")) is None
+    assert calibrate(setup_of("algorithm.sampler.rate=1e-9"), IN_PROCESS) is None
 
 
 @pytest.mark.parametrize(

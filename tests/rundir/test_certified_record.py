@@ -14,6 +14,7 @@ import pytest
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 
 import fedward
+from fedward.backends.compute import IN_PROCESS
 from fedward.base.strict_json import digest
 from fedward.base.validate import InvalidValue
 from fedward.certificates.certificate import certify
@@ -32,7 +33,7 @@ CONTENT = changed(TINY, rounds=1)
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("certified") / "run"
-    fedward.certify(CONTENT, replicas=6, out=path, workers=0, quiet=True)
+    fedward.certify(CONTENT, replicas=6, out=path, compute=IN_PROCESS, quiet=True)
     return path
 
 

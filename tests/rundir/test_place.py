@@ -94,7 +94,7 @@ def test_a_sweep_is_known_before_it_trains(fedward: Any, monkeypatch: pytest.Mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("fedward.commands.sweep.run_sweep", killed)
+        patch.setattr("fedward.studies.sweep.sweep_run.run_sweep", killed)
         assert fedward("sweep", "many.toml", "--out", "place").code == 130
     assert kind_of(Path("place")) == "a sweep"
     assert fedward("run", "one.toml", "--out", "place").code == 2

@@ -12,6 +12,7 @@ import pytest
 
 import fedward
 from command_line import answer
+from fedward.backends.compute import IN_PROCESS
 from fedward.base.arrays_file import read_array
 from fedward.base.validate import InvalidValue
 from fedward.certificates.certificate_file import loads
@@ -34,7 +35,7 @@ ATTACK: dict[str, Any] = {
 
 
 def certified(path: Path, replicas: int, content: dict[str, Any] = CONTENT, **options: Any) -> Path:
-    fedward.certify(content, replicas=replicas, out=path, workers=0, quiet=True, **options)
+    fedward.certify(content, replicas=replicas, out=path, compute=IN_PROCESS, quiet=True, **options)
     return path
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fedward.api import certify
+from fedward.backends.compute import IN_PROCESS
 from fedward.base.validate import InvalidValue
 from fedward.config import experiment as config
 from fedward.rundir.replica_store import ReplicaDirectory
@@ -140,7 +141,7 @@ def test_certified_accuracy_is_asked_for_by_k_and_threat(tmp_path: Path) -> None
         replicas=20,
         score="vote",
         out=tmp_path / "run",
-        workers=0,
+        compute=IN_PROCESS,
         quiet=True,
     )
     attacks = {attack.threat: attack.accuracy or () for attack in found.certificates["all"].attacks}

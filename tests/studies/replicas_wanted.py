@@ -9,7 +9,7 @@ from fedward.config.experiment import from_content
 from fedward.config.vary import Axis, variants
 from fedward.rundir.replica_store import ReplicaDirectory
 from fedward.rundir.store import open_run
-from fedward.studies.replicas.replica_progress import ReplicaProgress
+from fedward.studies.progress import Progress
 from fedward.studies.replicas.replica_run import ReplicaRun, prepare_variants, run_replicas
 from tiny_experiment import CONTENT as TINY
 from tiny_experiment import changed
@@ -34,9 +34,9 @@ def wanted(
     return ReplicaRun(variants=prepare_variants(experiments), replicas=replicas, **options)
 
 
-def go(run: ReplicaRun, path: Path, stop: int | None = None, **options: Any) -> list[ReplicaProgress]:
+def go(run: ReplicaRun, path: Path, stop: int | None = None, **options: Any) -> list[Progress]:
     """Runs to the end, or leaves the run after so many steps."""
-    steps: list[ReplicaProgress] = []
+    steps: list[Progress] = []
     with open_run(path) as opened:
         for step in run_replicas(run, ReplicaDirectory(opened, save_space=run.save_space), **options):
             steps.append(step)

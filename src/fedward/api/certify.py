@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,11 +13,10 @@ from rich.console import Console
 
 from fedward.api.records import Replicas, show
 from fedward.api.source import Changes, File, Source, console_for, source_from
-from fedward.backends.engines.choice import chosen
-from fedward.backends.open import check_workers, engine_in_words
+from fedward.backends.compute import Compute
+from fedward.backends.open import engine_in_words
 from fedward.base.durable_files import write_atomically
 from fedward.base.validate import InvalidType
-from fedward.certificates.certified import Certified
 from fedward.certificates.replicas import Score
 from fedward.certificates.threat import Attendance
 from fedward.config.vary import Axis
@@ -27,17 +26,11 @@ from fedward.report.terminal import attack_cost_table as attack_cost
 from fedward.report.terminal import certified_table as certified_accuracy
 from fedward.report.terminal import replica_table as report
 from fedward.report.terminal import run_table as terminal
+from fedward.report.terminal.progress import follow_replicas
 from fedward.rundir.run_record import load
-from fedward.rundir.store import open_run
-from fedward.studies.certification.attack_costs import AttackCosts
-from fedward.studies.certification.certifying import (
-    begin,
-    certified_costs,
-    certified_predictions,
-    prepare_certification,
-    train_replicas,
-)
+from fedward.studies.certification.certifying import Outcome, plan_certification
 from fedward.studies.certification.claims import Claims
+from fedward.studies.study import carry_out
 
 Vary = Mapping[str, Sequence[Any]] | Sequence[str]
 
@@ -57,9 +50,7 @@ def certify(
     simultaneous: bool = False,
     out: str | os.PathLike[str] | None = None,
     data: str | os.PathLike[str] | None = None,
-    workers: int | None = None,
-    device: str = "cpu",
-    engine: str | None = None,
+    compute: Compute | None = None,
     save_space: bool = False,
     block: int | None = None,
     quiet: bool = False,
@@ -82,7 +73,7 @@ def certify(
       error: ψ, with which the certificate may fail.
       simultaneous: ψ for all test examples together, not for each of them.
       out: the run directory; ``runs/NAME-certified`` if not given.
-      data, workers, device, engine, quiet: as in ``fedward.train``.
+      data, compute, quiet: as in ``fedward.train``.
       save_space: keep running sums, not the confidences of every replica.
       block: how many replicas go through their rounds together.
     """
@@ -104,9 +95,7 @@ def certify(
         axes=_axes(vary),
         attackers=attackers,
         data=data,
-        workers=workers,
-        device=device,
-        engine=engine,
+        compute=compute,
         save_space=save_space,
         block=block,
         console=console_for(quiet),
@@ -114,16 +103,6 @@ def certify(
     found = show(load(path))
     assert isinstance(found, Replicas)  # it has just been made
     return found
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What was certified of each variant: its predictions, or the cost of an attack. ``record`` is both as
-    plain values."""
-
-    predictions: Mapping[str, Certified]
-    costs: Mapping[str, AttackCosts]
-    record: dict[str, Any]
 
 
 def claims_from(
@@ -156,17 +135,14 @@ def certify_source(
     axes: Sequence[Axis],
     attackers: Sequence[int] | None,
     data: str | os.PathLike[str] | None,
-    workers: int | None,
-    device: str,
-    engine: str | None,
+    compute: Compute | None,
     save_space: bool,
     block: int | None,
     console: Console,
 ) -> Outcome:
     """Certifies in a run directory; heading and progress go to the console."""
-    engine_chosen = chosen(engine)
-    check_workers(workers, device)
-    certification = prepare_certification(
+    compute = (compute or Compute()).check()
+    study = plan_certification(
         source.content,
         source.name,
         claims,
@@ -176,24 +152,27 @@ def certify_source(
         save_space=save_space,
         block=block,
     )
-    first = certification.wanted.first
-    report.heading(console, certification.wanted, path)
-    words = engine_in_words(first.model, first.federation, device, engine_chosen)
-    terminal.engine(console, words, path)
-    with open_run(path) as run:
-        certification = begin(certification, run, device=device, engine=engine_chosen)
-        steps = train_replicas(certification, run, workers=workers, device=device, engine=engine_chosen)
-        report.progress(console, certification.wanted, steps)
-        costs = certified_costs(certification, path) if certification.attackers else {}
-        predictions = {} if certification.attackers else certified_predictions(certification, path)
-        if costs:
-            record = {name: attack_cost.record(each) for name, each in costs.items()}
-            attack_cost.picture(costs).save(path / "attack_cost.png", dpi=attack_cost.resolution(costs))
-        else:
-            record = {name: certified_accuracy.record(each) for name, each in predictions.items()}
-            certified_picture.picture(predictions).save(path / "certified_accuracy.png")
-        write_atomically(path / "certified.json", (json.dumps(record, indent=1) + "\n").encode())
-    return Outcome(predictions=predictions, costs=costs, record=record)
+    first = study.wanted.first
+    report.heading(console, study.wanted, path)
+    terminal.engine(console, engine_in_words(first.model, first.federation, compute), path)
+    return carry_out(study, path, compute, partial(follow_replicas, console, study.wanted), _draw)
+
+
+def record_of(found: Outcome) -> dict[str, Any]:
+    """What was certified of each variant, as plain values: ``certified.json``."""
+    if found.costs:
+        return {name: attack_cost.record(each) for name, each in found.costs.items()}
+    return {name: certified_accuracy.record(each) for name, each in found.predictions.items()}
+
+
+def _draw(path: Path, found: Outcome) -> None:
+    if found.costs:
+        attack_cost.picture(found.costs).save(
+            path / "attack_cost.png", dpi=attack_cost.resolution(found.costs)
+        )
+    else:
+        certified_picture.picture(found.predictions).save(path / "certified_accuracy.png")
+    write_atomically(path / "certified.json", (json.dumps(record_of(found), indent=1) + "\n").encode())
 
 
 def _axes(vary: Vary) -> list[Axis]:

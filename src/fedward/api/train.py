@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
@@ -13,8 +14,8 @@ from torch import nn
 from fedward.api.records import Run, show
 from fedward.api.source import Changes, File, console_for, source_from
 from fedward.backends import InProcess
-from fedward.backends.engines.choice import chosen
-from fedward.backends.open import check_workers, engine_in_words
+from fedward.backends.compute import Compute
+from fedward.backends.open import engine_in_words
 from fedward.config import experiment as config
 from fedward.core.algorithm import Algorithm
 from fedward.core.federation import Federation
@@ -22,10 +23,9 @@ from fedward.core.train import train as train_with
 from fedward.core.types import Adversary, Backend, RoundLog, ServerState
 from fedward.privacy.budget import Budget
 from fedward.report.terminal import run_table as terminal
-from fedward.report.terminal.run_progress import follow_run
-from fedward.rundir.run_record import load
-from fedward.rundir.store import open_run
-from fedward.studies.training.runner import prepare, run
+from fedward.report.terminal.progress import follow_run
+from fedward.studies.study import carry_out
+from fedward.studies.training.runner import TrainingStudy, prepare
 from fedward.studies.training.setup import Setup
 
 
@@ -36,9 +36,7 @@ def train(
     changes: Changes = (),
     out: str | os.PathLike[str] | None = None,
     data: str | os.PathLike[str] | None = None,
-    workers: int | None = None,
-    device: str = "cpu",
-    engine: str | None = None,
+    compute: Compute | None = None,
     quiet: bool = False,
 ) -> Run: ...
 
@@ -72,9 +70,7 @@ def train(*arguments: Any, **options: Any) -> Run | Iterator[tuple[ServerState, 
       changes: other values for some keys: ``{"rounds": 5}``, or ``["rounds=5"]`` as on the command line.
       out: the run directory; ``runs/NAME`` if not given.
       data: where data sets lie; else ``FEDWARD_DATA``.
-      workers: threads or processes that train, 0 for neither; else one for each core.
-      device: where models are trained.
-      engine: ``native``, ``generic`` or ``auto``.
+      compute: where and how it is trained, such as ``Compute(workers=2)``; else on all cores.
       quiet: no heading and no progress.
     """
     if "algorithm" in options or (arguments and isinstance(arguments[0], Algorithm)):
@@ -102,23 +98,17 @@ def train_file(
     changes: Changes = (),
     out: str | os.PathLike[str] | None = None,
     data: str | os.PathLike[str] | None = None,
-    workers: int | None = None,
-    device: str = "cpu",
-    engine: str | None = None,
+    compute: Compute | None = None,
     console: Console,
 ) -> tuple[Setup, Run]:
     """Runs an experiment, or goes on with it; heading and progress go to the console."""
-    engine_chosen = chosen(engine)
-    check_workers(workers, device)
+    compute = (compute or Compute()).check()
     source = source_from(file, changes)
     path = source.directory(out)
     setup = prepare(config.from_content(source.content, source.name), None if data is None else Path(data))
     terminal.heading(console, setup, path)
-    words = engine_in_words(setup.model, setup.federation, device, engine_chosen)
-    terminal.engine(console, words, path)
-    with open_run(path) as directory:
-        steps = run(setup, directory, workers=workers, device=device, engine=engine_chosen)
-        follow_run(console, setup, steps)
-    found = show(load(path))
-    assert isinstance(found, Run)  # it has just been run
-    return setup, found
+    terminal.engine(console, engine_in_words(setup.model, setup.federation, compute), path)
+    found = carry_out(TrainingStudy(setup=setup), path, compute, partial(follow_run, console, setup))
+    shown = show(found)
+    assert isinstance(shown, Run)
+    return setup, shown

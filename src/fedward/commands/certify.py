@@ -9,13 +9,23 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fedward.api.certify import certify_source, claims_from
+from fedward.api.certify import certify_source, claims_from, record_of
 from fedward.api.source import source_from
+from fedward.backends.compute import Compute
 from fedward.certificates.certified import Certified
 from fedward.certificates.statements import statements
+from fedward.commands.options import (
+    BlockSize,
+    Data,
+    Device,
+    Engine,
+    File,
+    SaveSpace,
+    Set,
+    Vary,
+    Workers,
+)
 from fedward.commands.output import AsJson, place
-from fedward.commands.replicas import BlockSize, SaveSpace, Vary
-from fedward.commands.run import Data, Device, EngineOption, File, Set, WorkersOption
 from fedward.config.vary import Axis
 from fedward.report.terminal import attack_cost_table as attack_cost
 from fedward.report.terminal import certified_table as certified_accuracy
@@ -63,9 +73,9 @@ def certify_command(
     simultaneous: Simultaneous = False,
     out: Out = None,
     data: Data = None,
-    workers: WorkersOption = None,
+    workers: Workers = None,
     device: Device = "cpu",
-    engine: EngineOption = None,
+    engine: Engine = None,
     save_space: SaveSpace = False,
     block: BlockSize = None,
     as_json: AsJson = False,
@@ -94,15 +104,13 @@ def certify_command(
         axes=[Axis.parse(text) for text in vary or []],
         attackers=None if attackers is None else Axis.parse(f"attack.who.count={attackers}").values,
         data=data,
-        workers=workers,
-        device=device,
-        engine=engine,
+        compute=Compute(workers=workers, device=device, engine=engine),
         save_space=save_space,
         block=block,
         console=console,
     )
     if as_json:
-        print(json.dumps({"variants": found.record, "directory": str(path)}))
+        print(json.dumps({"variants": record_of(found), "directory": str(path)}))
     elif found.costs:
         attack_cost.table(console, found.costs)
         console.print(f"attack_cost.png and certified.json are in {path}", highlight=False)

@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 
-from fedward.backends.engines.choice import chosen
-from fedward.backends.open import check_workers
+from fedward.backends.compute import Compute
 from fedward.base.validate import InvalidValue
+from fedward.commands.options import Data, Device, Engine, File, Set, Workers
 from fedward.commands.output import AsJson
-from fedward.commands.run import Data, Device, EngineOption, File, Set, WorkersOption
 from fedward.config import experiment as config
 from fedward.config.experiment import Experiment
 from fedward.config.overrides import source_of
@@ -38,15 +37,14 @@ def check_command(
     changes: Set = None,
     replicas: Count = None,
     data: Data = None,
-    workers: WorkersOption = None,
+    workers: Workers = None,
     device: Device = "cpu",
-    engine: EngineOption = None,
+    engine: Engine = None,
     no_calibration: NoCalibration = False,
     as_json: AsJson = False,
 ) -> None:
     """Check an experiment file and say what it would do and cost. Nothing is written."""
-    engine_chosen = chosen(engine)
-    check_workers(workers, device)
+    compute = Compute(workers=workers, device=device, engine=engine).check()
     source = source_of(str(file), changes or [])
     content = config.read_content(file, changes or [])
     console = plain_console()
@@ -58,9 +56,7 @@ def check_command(
             sweep,
             prepare_sweep(sweep, data),
             measure=not no_calibration,
-            workers=workers,
-            device=device,
-            engine=engine_chosen,
+            compute=compute,
         )
         if as_json:
             print(json.dumps({"file": str(file), "valid": True, **sweep_record(together)}))
@@ -71,9 +67,7 @@ def check_command(
         ready(config.from_content(content, source), source, data),
         replicas=replicas,
         measure=not no_calibration,
-        workers=workers,
-        device=device,
-        engine=engine_chosen,
+        compute=compute,
     )
     if as_json:
         print(json.dumps({"file": str(file), "valid": True, **record(found)}))

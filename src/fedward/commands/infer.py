@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
 
-from fedward.attacks.inference import MembershipInference, PropertyInference
-from fedward.backends.engines.choice import chosen
-from fedward.backends.open import check_workers, engine_in_words
+from fedward.attacks.inference import Membership, MembershipInference, Property, PropertyInference
+from fedward.backends.compute import Compute
+from fedward.backends.open import engine_in_words
 from fedward.base.durable_files import writing
+from fedward.commands.options import Data, Device, Engine, File, Set, Workers
 from fedward.commands.output import AsJson, place
-from fedward.commands.run import Data, Device, EngineOption, File, Set, WorkersOption
 from fedward.config import experiment as config
 from fedward.privacy.guarantee import Unit
 from fedward.report.terminal import inference_tables as report
 from fedward.report.terminal import run_table as terminal
 from fedward.report.terminal.console import plain_console
+from fedward.report.terminal.progress import follow_inference
 from fedward.rundir.inference_curves import write_curves
 from fedward.rundir.inference_record import PROPERTY
-from fedward.rundir.store import open_run
-from fedward.studies.inference.membership_study import finish_membership, prepare_membership, run_membership
-from fedward.studies.inference.property_study import finish_property, prepare_property, run_property
+from fedward.studies.inference.membership_study import prepare_membership
+from fedward.studies.inference.property_study import prepare_property
+from fedward.studies.study import carry_out
 from fedward.studies.training.setup import Setup
 
 app = typer.Typer(
@@ -69,27 +71,26 @@ def membership_command(
     shadows: Shadows = 16,
     out: Out = None,
     data: Data = None,
-    workers: WorkersOption = None,
+    workers: Workers = None,
     device: Device = "cpu",
-    engine: EngineOption = None,
+    engine: Engine = None,
     as_json: AsJson = False,
 ) -> None:
     """Was it trained on? Trains on random halves, or goes on with that, and attacks the models."""
     wanted_attack = MembershipInference(unit=cast(Unit, unit), targets=targets, shadows=shadows)
-    engine_chosen = chosen(engine)
-    check_workers(workers, device)
+    compute = Compute(workers=workers, device=device, engine=engine).check()
     path = place(out) or Path("runs") / f"{file.stem}-membership"
     wanted = prepare_membership(config.read(file, changes or []), wanted_attack, data)
-    console = _heading(wanted.setup, path, device, engine, as_json)
-    with open_run(path) as run:
-        steps = run_membership(wanted, run, workers=workers, device=device, engine=engine_chosen)
-        report.progress(console, steps)
-        found, result = finish_membership(wanted, run)
+    console = _heading(wanted.setup, path, compute, as_json)
+
+    def draw(path: Path, outcome: tuple[Membership, dict[str, Any]]) -> None:
+        found, _ = outcome
         write_curves(path, found.attacks, found.limit)
         title = f"{wanted.setup.algorithm.name}: membership of {'an' if unit == 'example' else 'a'} {unit}"
-        picture = path / "membership.png"
-        with writing(picture):
-            report.draw(found.attacks, found.limit, picture, title=title)
+        with writing(path / "membership.png"):
+            report.draw(found.attacks, found.limit, path / "membership.png", title=title)
+
+    found, result = carry_out(wanted, path, compute, partial(follow_inference, console), draw)
     if as_json:
         print(json.dumps({**result, "directory": str(path)}))
         return
@@ -112,9 +113,9 @@ def property_command(
     warm_up: WarmUp = 0,
     out: Out = None,
     data: Data = None,
-    workers: WorkersOption = None,
+    workers: Workers = None,
     device: Device = "cpu",
-    engine: EngineOption = None,
+    engine: Engine = None,
     as_json: AsJson = False,
 ) -> None:
     """Had the victim's data a property? A participant watches the training, and asks about every round."""
@@ -127,24 +128,21 @@ def property_command(
         features=features,
         warm_up=warm_up,
     )
-    engine_chosen = chosen(engine)
-    check_workers(workers, device)
+    compute = Compute(workers=workers, device=device, engine=engine).check()
     path = place(out) or Path("runs") / f"{file.stem}-property"
     experiment = config.read(file, changes or [])
     wanted = prepare_property(experiment, wanted_attack, which, users=users, data_dir=data)
-    console = _heading(wanted.setup, path, device, engine, as_json)
-    with open_run(path) as run:
-        steps = run_property(wanted, run, workers=workers, device=device, engine=engine_chosen)
-        report.progress(console, steps)
-        found, result = finish_property(wanted, run)
-        curves = {PROPERTY: found.roc}
+    console = _heading(wanted.setup, path, compute, as_json)
+
+    def draw(path: Path, outcome: tuple[Property, dict[str, Any]]) -> None:
+        found, _ = outcome
+        curves, setup = {PROPERTY: found.roc}, wanted.setup
         write_curves(path, curves, found.limit)
-        title = (
-            f"{wanted.setup.algorithm.name}, {wanted.setup.federation.num_users} users: property inference"
-        )
-        picture = path / "property.png"
-        with writing(picture):
-            report.draw(curves, found.limit, picture, title=title, logarithmic=False)
+        title = f"{setup.algorithm.name}, {setup.federation.num_users} users: property inference"
+        with writing(path / "property.png"):
+            report.draw(curves, found.limit, path / "property.png", title=title, logarithmic=False)
+
+    found, result = carry_out(wanted, path, compute, partial(follow_inference, console), draw)
     if as_json:
         print(json.dumps({**result, "directory": str(path)}))
         return
@@ -152,11 +150,10 @@ def property_command(
     _closing(console, result, "property.png", path)
 
 
-def _heading(setup: Setup, path: Path, device: str, engine: str | None, as_json: bool) -> Console:
+def _heading(setup: Setup, path: Path, compute: Compute, as_json: bool) -> Console:
     console = plain_console(stderr=as_json)
     terminal.heading(console, setup, path)
-    words = engine_in_words(setup.model, setup.federation, device, chosen(engine))
-    terminal.engine(console, words, path)
+    terminal.engine(console, engine_in_words(setup.model, setup.federation, compute), path)
     return console
 
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from fedward.backends.engines.choice import chosen
+from fedward.backends.compute import Compute
 from fedward.backends.open import engine_in_words
 from fedward.base.durable_files import require_writable
+from fedward.commands.options import Data, Engine, Set
 from fedward.commands.output import AsJson, place
-from fedward.commands.run import Data, EngineOption, Set
 from fedward.config import pretraining_file
 from fedward.core.parameters import ParameterSpec
-from fedward.models import weights_file
 from fedward.report.terminal.console import plain_console
-from fedward.studies.pretraining.pretraining import Pretraining, prepare, pretrain
+from fedward.report.terminal.progress import follow_pretraining
+from fedward.studies.pretraining.pretraining import Pretraining, prepare
+from fedward.studies.study import carry_out
 
 File = Annotated[Path, typer.Argument(help="The pre-training file (TOML).")]
 Out = Annotated[
@@ -35,11 +36,11 @@ def pretrain_command(
     changes: Set = None,
     out: Out = None,
     data: Data = None,
-    engine: EngineOption = None,
+    engine: Engine = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a model on public data for others to start from, or go on with it where it was left."""
-    engine_chosen = chosen(engine)
+    compute = Compute(engine=engine).check()
     path = place(out) or Path("weights") / f"{file.stem}.pt"
     wanted = prepare(pretraining_file.read(file, changes or []), data)
     require_writable(path)
@@ -47,31 +48,11 @@ def pretrain_command(
     for line in (
         _heading(wanted),
         *([str(wanted.weights)] if wanted.weights is not None else []),
-        engine_in_words(wanted.model, wanted.federation, engine=engine_chosen),
+        engine_in_words(wanted.model, wanted.federation, compute),
         NO_PRIVACY,
     ):
         console.print(line, highlight=False, soft_wrap=True, markup=False)
-    bar = Progress(
-        TextColumn("{task.fields[epoch]}"),
-        BarColumn(),
-        TextColumn("{task.fields[accuracy]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        task = bar.add_task("", total=None, epoch="", accuracy="")
-        for step in pretrain(wanted, path, engine=engine_chosen):
-            bar.update(
-                task,
-                total=step.total,
-                completed=step.done,
-                epoch=f"epoch {step.done // wanted.parts}/{wanted.file.epochs}",
-                accuracy="" if step.accuracy is None else f"accuracy {step.accuracy:.1%}",
-            )
-    about, _ = weights_file.from_bytes(path.read_bytes(), str(path))
+    about = carry_out(wanted, path, compute, partial(follow_pretraining, console, wanted))
     if as_json:
         print(json.dumps(asdict(about) | {"file": str(path), "private": False}))
         return

@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fedward.api.train import train_file
+from fedward.backends.compute import Compute
+from fedward.commands.options import Data, Device, Engine, File, Set, Workers
 from fedward.commands.output import AsJson, place
 from fedward.report.terminal import run_table as terminal
 from fedward.report.terminal.console import plain_console
 
-File = Annotated[Path, typer.Argument(help="The experiment file (TOML).")]
-Set = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help="Another value for a key of the file, in TOML; KEY= takes it out."
-    ),
-]
 Out = Annotated[
     str | None, typer.Option("--out", metavar="PATH", help="The run directory; runs/NAME if not given.")
-]
-Data = Annotated[Path | None, typer.Option("--data", help="Where data sets lie; else FEDWARD_DATA.")]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option("--workers", help="Threads or processes that train, 0 for neither; else one a core."),
-]
-Device = Annotated[
-    str, typer.Option("--device", help="Where models are trained: cpu, or cuda where there is one.")
-]
-
-
-EngineOption = Annotated[
-    str | None,
-    typer.Option("--engine", help="native, generic, or auto: native where it covers the model."),
 ]
 
 
@@ -44,9 +24,9 @@ def run_command(
     changes: Set = None,
     out: Out = None,
     data: Data = None,
-    workers: WorkersOption = None,
+    workers: Workers = None,
     device: Device = "cpu",
-    engine: EngineOption = None,
+    engine: Engine = None,
     as_json: AsJson = False,
 ) -> None:
     """Run an experiment, or go on with it where it was left."""
@@ -56,9 +36,7 @@ def run_command(
         changes=changes or [],
         out=place(out),
         data=data,
-        workers=workers,
-        device=device,
-        engine=engine,
+        compute=Compute(workers=workers, device=device, engine=engine),
         console=console,
     )
     result = found.result

@@ -10,13 +10,14 @@ from typing import Annotated, Any
 import torch
 import typer
 
+from fedward.backends.compute import Compute
 from fedward.backends.engines.choice import chosen
 from fedward.backends.engines.gram import is_linear
 from fedward.backends.engines.native import available, instruction_set, why_not
 from fedward.backends.open import engine_in_words
 from fedward.base.validate import InvalidValue, nearest
+from fedward.commands.options import Data, Engine, Set
 from fedward.commands.output import AsJson
-from fedward.commands.run import Data, EngineOption, Set
 from fedward.config import experiment as config
 from fedward.config import listing
 from fedward.core.parameters import ParameterSpec
@@ -33,7 +34,7 @@ def show(
     name: Name,
     changes: Set = None,
     data: Data = None,
-    engine: EngineOption = None,
+    engine: Engine = None,
     as_json: AsJson = False,
 ) -> None:
     """What a part does, or what an experiment file would run and by which engine."""
@@ -45,7 +46,7 @@ def show(
             return
         terminal.heading(console, setup, Path("runs") / Path(name).stem)
         console.print(
-            engine_in_words(setup.model, setup.federation, engine=chosen(engine)),
+            engine_in_words(setup.model, setup.federation, Compute(engine=engine)),
             str(setup.planned),
             sep="\n",
             highlight=False,
@@ -79,7 +80,7 @@ def _setup_record(setup: Setup, engine: str | None) -> dict[str, Any]:
         "users": setup.federation.num_users,
         "examples": len(setup.federation.examples),
         "parameters": ParameterSpec.of(setup.model).size,
-        "engine": engine_in_words(setup.model, setup.federation, engine=chosen(engine)),
+        "engine": engine_in_words(setup.model, setup.federation, Compute(engine=engine)),
         "guarantee": setup.planned.to_json(),
         "statement": str(setup.planned),
     }

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from fedward.backends import InProcess
-from fedward.backends.engines.choice import Choice
+from fedward.backends.compute import Compute
 from fedward.base.validate import InvalidValue
 from fedward.core.failure import TrainingFailed
 from fedward.core.parameters import ParameterSpec
@@ -48,14 +48,12 @@ class Calibration:
     evaluation: float
 
 
-def calibrate(
-    setup: Setup, *, device: str = "cpu", engine: Choice | None = None, seconds: float = 1.0
-) -> Calibration | None:
+def calibrate(setup: Setup, compute: Compute, *, seconds: float = 1.0) -> Calibration | None:
     """Trains some users of the first round for about so long; None where nothing can be measured.
 
     Nothing is kept of what was trained.
     """
-    backend = InProcess(setup.model, setup.federation, device=device, engine=engine)
+    backend = InProcess(setup.model, setup.federation, device=compute.device, engine=compute.choice)
     try:
         state = setup.algorithm.init(
             ParameterSpec.of(setup.model).flatten(setup.model), num_users=setup.federation.num_users

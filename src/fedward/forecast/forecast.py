@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fedward.backends.engines.choice import Choice
+from fedward.backends.compute import Compute
 from fedward.backends.engines.threads import cores as usable_cores
-from fedward.backends.open import check_workers, engine_in_words
+from fedward.backends.open import engine_in_words
 from fedward.core.parameters import ParameterSpec
 from fedward.core.types import PrivateTrainer
 from fedward.forecast.calibration import Calibration, calibrate
@@ -69,9 +69,7 @@ def forecast(
     *,
     replicas: int | None = None,
     measure: bool = True,
-    workers: int | None = None,
-    device: str = "cpu",
-    engine: Choice | None = None,
+    compute: Compute | None = None,
     seconds: float = 1.0,
     by_others: bool = True,
 ) -> Forecast:
@@ -80,17 +78,18 @@ def forecast(
     Args:
       replicas: M, for ``fedward replicas`` and ``fedward certify``; None for ``fedward run``.
       measure: whether a few users are trained to see how long that takes.
-      workers, device, engine: as for a run.
+      compute: where and how it would be trained.
       seconds: for how long they are trained, about.
       by_others: whether ε is worked out by the other accountants too.
     """
-    number = check_workers(workers, device)
+    compute = (compute or Compute()).check()
+    number = compute.processes
     cores = max(1, usable_cores() if number is None else number)
     together = None if replicas is None else ReplicaRun(variants={"all": setup}, replicas=replicas)
     spent = spending(setup, by_others=by_others)
     rounds = spent.rounds
     jobs = jobs_of(setup, rounds, replicas or 1)
-    measured = calibrate(setup, device=device, engine=engine, seconds=seconds) if measure else None
+    measured = calibrate(setup, compute, seconds=seconds) if measure else None
     ordered = sorted(setup.federation.sizes.tolist())
     return Forecast(
         setup=setup,
@@ -98,7 +97,7 @@ def forecast(
         rounds=rounds,
         sizes=(ordered[0], ordered[len(ordered) // 2], ordered[-1]),
         parameters=ParameterSpec.of(setup.model).size,
-        engine=engine_in_words(setup.model, setup.federation, device, engine),
+        engine=engine_in_words(setup.model, setup.federation, compute),
         jobs=jobs,
         spending=spent,
         cautions=tuple(cautions(setup, spent)),

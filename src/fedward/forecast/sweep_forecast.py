@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fedward.backends.engines.choice import Choice
+from fedward.backends.compute import Compute
 from fedward.config.sweep_section import Sweep
 from fedward.forecast.forecast import Forecast, forecast
 from fedward.studies.training.setup import Setup
@@ -36,9 +36,7 @@ def forecast_sweep(
     setups: Sequence[Setup],
     *,
     measure: bool = True,
-    workers: int | None = None,
-    device: str = "cpu",
-    engine: Choice | None = None,
+    compute: Compute | None = None,
 ) -> SweepForecast:
     """Looks at a sweep that is ready to run. Nothing is written to disk."""
     number = len(sweep.points) // len(sweep.seeds)
@@ -46,9 +44,7 @@ def forecast_sweep(
         point.combination: forecast(
             setup,
             measure=measure,
-            workers=workers,
-            device=device,
-            engine=engine,
+            compute=compute,
             seconds=min(1.0, _SECONDS / number),
             by_others=False,  # pld may take a minute for each
         )

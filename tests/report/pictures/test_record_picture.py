@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import fedward
+from fedward.backends.compute import IN_PROCESS
 from fedward.base.validate import InvalidValue
 from fedward.report.pictures.record_picture import html_of, picture_of
 from fedward.rundir.run_record import ReplicasRecord, RunRecord
@@ -25,12 +26,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(folder: Path) -> RunRecord:
-    return fedward.train(CONTENT | {"attack": ATTACK}, out=folder / "run", workers=0, quiet=True)
+    return fedward.train(CONTENT | {"attack": ATTACK}, out=folder / "run", compute=IN_PROCESS, quiet=True)
 
 
 @pytest.fixture(scope="module")
 def certified(folder: Path) -> ReplicasRecord:
-    return fedward.certify(CONTENT, replicas=3, score="vote", out=folder / "cert", workers=0, quiet=True)
+    return fedward.certify(
+        CONTENT, replicas=3, score="vote", out=folder / "cert", compute=IN_PROCESS, quiet=True
+    )
 
 
 def titles(record: RunRecord | ReplicasRecord) -> list[str]:

@@ -9,7 +9,8 @@ from rich.console import Console
 
 from fedward.attacks.inference import Limit, Membership, Property, Roc, two_sided
 from fedward.report.terminal import inference_tables as report
-from fedward.studies.inference.inference_files import InferenceProgress
+from fedward.report.terminal.progress import follow_inference
+from fedward.studies.progress import Progress
 
 
 def curve(shift: float, count: int = 600, seed: int = 0) -> Roc:
@@ -88,6 +89,6 @@ def test_curves_are_drawn(tmp_path: Path, limit: Limit, logarithmic: bool) -> No
 
 
 def test_progress_is_quiet_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
-    steps = [InferenceProgress(done=done, total=3) for done in (2, 3)]
-    report.progress(Console(), iter(steps))
+    steps = [Progress(done=done, total=3) for done in (2, 3)]
+    follow_inference(Console(), iter(steps))
     assert capsys.readouterr().out.strip() == ""

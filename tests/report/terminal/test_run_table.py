@@ -10,7 +10,7 @@ from rich.console import Console
 
 from fedward.config.experiment import from_content
 from fedward.report.terminal import run_table as terminal
-from fedward.report.terminal.run_progress import follow_run
+from fedward.report.terminal.progress import follow_run
 from fedward.rundir.computed_by import versions
 from fedward.studies.training.runner import Progress, Setup, prepare
 
@@ -73,7 +73,10 @@ def test_the_heading_of_a_clean_run_says_nothing_of_attacks() -> None:
 
 
 def test_the_live_line_shows_both_sides() -> None:
-    steps = [Progress(rounds=1, metrics=None), Progress(rounds=2, metrics=ATTACKED)]
+    steps = [
+        Progress(done=1, total=2, rounds=1),
+        Progress(done=2, total=2, rounds=2, metrics=ATTACKED),
+    ]
     out = shown(follow_run, setup_for(test_share=0.3), steps, terminal_like=True)
     assert "accuracy 50.0 % · attack success 87.5 % · no privacy guarantee" in out
 

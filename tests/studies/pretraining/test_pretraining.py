@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from fedward.backends.compute import Compute
 from fedward.base.validate import InvalidValue
 from fedward.config.pretraining_file import from_content, read
 from fedward.core.parameters import FlatModule, ParameterSpec
@@ -40,7 +41,7 @@ def test_it_learns_and_says_what_it_is(tmp_path: Path) -> None:
     wanted = pretraining()
     steps = list(pretrain(wanted, tmp_path / "weights.pt"))
     assert [(step.done, step.total) for step in steps] == [(0, 2), (1, 2), (2, 2)]
-    assert steps[0].accuracy is None
+    assert steps[0].accuracy == {}
     about, tensors = stored(tmp_path / "weights.pt")
     assert about.finished
     assert len(about.accuracy) == 2
@@ -71,7 +72,7 @@ def test_every_epoch_uses_every_example_once_in_another_order(small_parts: None)
 def test_the_steps_are_those_of_plain_sgd(tmp_path: Path) -> None:
     wanted = pretraining()
     start = ParameterSpec.of(wanted.model).flatten(wanted.model)
-    for _ in pretrain(wanted, tmp_path / "weights.pt", engine="generic"):
+    for _ in pretrain(wanted, tmp_path / "weights.pt", Compute(engine="generic")):
         pass
     model = FlatModule(wanted.model)
     model.parameters.copy_(start)
@@ -226,7 +227,7 @@ def test_data_without_a_test_set_have_no_accuracy(tmp_path: Path) -> None:
     bare = replace(wanted, federation=replace(wanted.federation, test=None))
     assert isinstance(bare, Pretraining)
     steps = list(pretrain(bare, tmp_path / "weights.pt"))
-    assert steps[-1].accuracy is None
+    assert steps[-1].accuracy == {}
     assert str(stored(tmp_path / "weights.pt")[0]) == "mlp trained on digits for 1 epoch"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +12,8 @@ from rich.table import Table
 
 from fedward.attacks.inference import RATES, Limit, Membership, Property, Roc
 from fedward.report.pictures.picture import Picture
-from fedward.report.terminal.live import Standing, follow
-from fedward.studies.inference.inference_files import InferenceProgress
-from fedward.studies.time_left import TimeLeft, timed
 
 _RED = "bold red"
-
-
-def progress(console: Console, steps: Iterable[InferenceProgress]) -> None:
-    """Follows the trainings with one live display; quiet when nobody looks."""
-    clock = TimeLeft()
-
-    def standing(step: InferenceProgress) -> Standing:
-        return Standing(
-            done=step.done,
-            total=step.total,
-            title=f"round {step.done:,} of {step.total:,} in all trainings",
-            seconds_left=clock.estimate({"round": step.total - step.done}),
-        )
-
-    follow(console, timed(steps, clock, lambda step: step.done), standing)
 
 
 def membership(console: Console, found: Membership) -> None:

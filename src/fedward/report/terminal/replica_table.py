@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,6 @@ from rich.console import Console
 from rich.table import Table
 
 from fedward.core.parameters import ParameterSpec
-from fedward.report.terminal.live import Standing, follow
-from fedward.studies.replicas.replica_progress import ReplicaProgress
 from fedward.studies.replicas.replica_run import ReplicaRun
 
 
@@ -35,29 +32,6 @@ def heading(console: Console, wanted: ReplicaRun, directory: Path) -> None:
         if several:
             # The same cohorts and the same noise make comparisons sharp, and two releases unsafe.
             console.print("variants share their noise: release the models of one at most", highlight=False)
-
-
-def progress(console: Console, wanted: ReplicaRun, steps: Iterable[ReplicaProgress]) -> None:
-    """Follows a run with one live display; quiet when nobody looks."""
-
-    def standing(step: ReplicaProgress) -> Standing:
-        means = step.accuracy.values()
-        if not means:
-            accuracy = ""
-        elif len(means) == 1:
-            accuracy = f"mean accuracy {100 * max(means):.1f} %"
-        else:
-            between = f"{100 * min(means):.1f} to {100 * max(means):.1f} %"
-            accuracy = f"mean accuracy {between} over {len(means)} variants"
-        return Standing(
-            done=step.done,
-            total=step.total,
-            title=f"{step.finished:,} of {max(wanted.replicas, step.finished):,} replicas",
-            facts=(*([accuracy] if accuracy else []), f"{step.run:,} jobs run for {step.asked:,}"),
-            seconds_left=step.seconds_left,
-        )
-
-    follow(console, steps, standing)
 
 
 def more_than_asked(console: Console, wanted: ReplicaRun, found: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import time
 from fedward.privacy import Guarantee
 from fedward.privacy.pld import NoiseTooSmall
 from fedward.privacy.rounding import delta_text, round_up_digits
-from fedward.studies.training.runner import Progress
+from fedward.studies.progress import Progress
 from fedward.studies.training.setup import Setup
 
 # At most one part in so many of the time goes into knowing ε.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,8 @@ from rich.table import Table
 from fedward.config.sweep_section import Sweep
 from fedward.privacy.rounding import round_up_digits
 from fedward.report.terminal.epsilon_about import differing, in_common
-from fedward.report.terminal.live import Standing, follow
-from fedward.report.terminal.run_progress import measured as measured_so_far
 from fedward.rundir.sweep_record import ABOUT, epsilon_is_about
 from fedward.studies.sweep.sweep_results import MEASURES, Mean, Row
-from fedward.studies.sweep.sweep_run import SweepProgress
 
 
 def heading(console: Console, sweep: Sweep, path: Path) -> None:
@@ -32,30 +29,6 @@ def heading(console: Console, sweep: Sweep, path: Path) -> None:
         highlight=False,
         markup=False,
         soft_wrap=True,
-    )
-
-
-def progress(console: Console, steps: Iterable[SweepProgress]) -> None:
-    """Follows a sweep with one live display, quiet when nobody looks, and says what was shared."""
-    last = follow(console, steps, _standing)
-    if last is not None and last.asked:
-        console.print(
-            f"{last.run:,} local trainings run for {last.asked:,} that were asked for", highlight=False
-        )
-
-
-def _standing(step: SweepProgress) -> Standing:
-    latest = (
-        f"{step.name}, round {step.rounds:,}: {', '.join(known)}"
-        if (known := measured_so_far(step.metrics))
-        else ""
-    )
-    return Standing(
-        done=step.done,
-        total=step.total,
-        title=f"round {step.done:,} of {step.total:,} in all trainings",
-        facts=(f"{step.run:,} local trainings for {step.asked:,}", *([latest] if latest else [])),
-        seconds_left=step.seconds_left,
     )
 
 

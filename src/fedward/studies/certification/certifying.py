@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from fedward.backends.engines.choice import Choice
+from fedward.backends.compute import Compute
 from fedward.base.durable_files import write_atomically
 from fedward.base.validate import InvalidValue
 from fedward.certificates.certificate_file import dumps
@@ -20,12 +21,12 @@ from fedward.config.vary import Axis, variants
 from fedward.core.digest import data_digest
 from fedward.rundir.replica_draw import require_draw
 from fedward.rundir.replica_store import ReplicaDirectory
-from fedward.rundir.store import RunDirectory
+from fedward.rundir.store import RunDirectory, open_run
 from fedward.studies.certification.attack_costs import AttackCosts, attack_costs, cost_bound, costs
 from fedward.studies.certification.attacked_variants import Attacked, attacked_variants
 from fedward.studies.certification.claims import Claims
 from fedward.studies.certification.fixed_claims import fix_claims
-from fedward.studies.replicas.replica_progress import ReplicaProgress
+from fedward.studies.progress import Progress
 from fedward.studies.replicas.replica_results import load_replicas, load_tally
 from fedward.studies.replicas.replica_run import ReplicaRun, manifest_of, prepare_variants, run_replicas
 
@@ -62,8 +63,39 @@ class Certification:
             return None
         return CostClaims(attackers=self.attackers, bounds=self.cost_bounds)
 
+    @contextmanager
+    def open(self, path: Path, compute: Compute) -> Iterator[Begun]:
+        with open_run(path) as run:
+            yield Begun(run, begin(self, run, compute))
 
-def prepare_certification(
+    def steps(self, place: Begun, compute: Compute) -> Iterator[Progress]:
+        wanted = place.certification.wanted
+        return run_replicas(wanted, ReplicaDirectory(place.run, save_space=wanted.save_space), compute)
+
+    def result(self, place: Begun) -> Outcome:
+        path, begun = place.run.path, place.certification
+        if begun.attackers:
+            return Outcome(costs=certified_costs(begun, path))
+        return Outcome(predictions=certified_predictions(begun, path))
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A certification with what it may claim in a run directory."""
+
+    run: RunDirectory
+    certification: Certification
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What was certified of each variant: its predictions, or the cost of an attack."""
+
+    predictions: Mapping[str, Certified] = field(default_factory=dict)
+    costs: Mapping[str, AttackCosts] = field(default_factory=dict)
+
+
+def plan_certification(
     content: dict[str, Any],
     source: str,
     claims: Claims,
@@ -116,20 +148,14 @@ def prepare_certification(
     )
 
 
-def begin(
-    certification: Certification,
-    run: RunDirectory,
-    *,
-    device: str = "cpu",
-    engine: Choice | None = None,
-) -> Certification:
+def begin(certification: Certification, run: RunDirectory, compute: Compute) -> Certification:
     """Fixes in a run directory what is claimed, before anything is trained; refuses what comes after a look.
 
     The result says the same with the draw of its replicas, and with all looks that there were, where the
     method allows for several.
     """
     wanted, claims = certification.wanted, certification.claims
-    run.begin(manifest_of(wanted, device, engine))
+    run.begin(manifest_of(wanted, compute))
     directory = ReplicaDirectory(run, save_space=wanted.save_space)
     block = directory.load_block(list(wanted.variants))
     finished = directory.finished()
@@ -154,20 +180,6 @@ def begin(
         for name, setting in certification.settings.items()
     }
     return replace(certification, claims=claims, wanted=wanted, settings=settings)
-
-
-def train_replicas(
-    certification: Certification,
-    run: RunDirectory,
-    *,
-    workers: int | None = 0,
-    device: str = "cpu",
-    engine: Choice | None = None,
-) -> Iterator[ReplicaProgress]:
-    """Trains them, or goes on with that."""
-    wanted = certification.wanted
-    directory = ReplicaDirectory(run, save_space=wanted.save_space)
-    return run_replicas(wanted, directory, workers=workers, device=device, engine=engine)
 
 
 def certified_predictions(certification: Certification, path: Path) -> dict[str, Certified]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +21,6 @@ from fedward.studies.training.setup import Setup
 
 SAVE_EVERY = 5.0
 """Seconds between checkpoints of the training under way: what a kill may lose, besides a round."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class InferenceProgress:
-    """Rounds that are done of all there are."""
-
-    done: int
-    total: int
 
 
 class SaveClock:

@@ -10,6 +10,7 @@ result.json                what the attacks found
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,17 +18,17 @@ from typing import Any
 import numpy as np
 
 from fedward.attacks.inference import Membership, MembershipInference, Trial, ask, judge, train_trial
-from fedward.backends.engines.choice import Choice
-from fedward.backends.open import AnyBackend, check_workers, engine_in_words, open_backend
+from fedward.backends.compute import IN_PROCESS, Compute
+from fedward.backends.open import engine_in_words, open_backend
+from fedward.backends.protocol import Backend
 from fedward.base.arrays_file import check_arrays, read_array, write_arrays
 from fedward.base.durable_files import remove_leftovers, write_atomically
 from fedward.base.validate import InvalidValue
 from fedward.config.experiment import Experiment
 from fedward.core.types import ServerState
 from fedward.rundir import checkpoint
-from fedward.rundir.store import RunDirectory
+from fedward.rundir.store import RunDirectory, open_run
 from fedward.studies.inference.inference_files import (
-    InferenceProgress,
     SaveClock,
     attacked,
     load_state,
@@ -36,6 +37,7 @@ from fedward.studies.inference.inference_files import (
     state_spending,
     write_result,
 )
+from fedward.studies.progress import Clock, Progress
 from fedward.studies.training.setup import Setup, prepare
 
 
@@ -49,6 +51,15 @@ class MembershipRun:
     def manifest(self) -> dict[str, Any]:
         """What is run. Not how many trainings: more can be asked for later."""
         return attacked(self.setup, {"kind": "membership", "unit": self.config.unit})
+
+    def open(self, path: Path, compute: Compute) -> AbstractContextManager[RunDirectory]:
+        return open_run(path)
+
+    def steps(self, place: RunDirectory, compute: Compute) -> Iterator[Progress]:
+        return run_membership(self, place, compute)
+
+    def result(self, place: RunDirectory) -> tuple[Membership, dict[str, Any]]:
+        return finish_membership(self, place)
 
 
 def prepare_membership(
@@ -77,28 +88,28 @@ def prepare_membership(
 def run_membership(
     wanted: MembershipRun,
     directory: RunDirectory,
-    *,
-    workers: int | None = 0,
-    device: str = "cpu",
-    engine: Choice | None = None,
-) -> Iterator[InferenceProgress]:
+    compute: Compute = IN_PROCESS,
+) -> Iterator[Progress]:
     """Trains what is not finished yet; yields after every round."""
-    check_workers(workers, device)
     setup, trials = wanted.setup, wanted.config.trials
-    words = engine_in_words(setup.model, setup.federation, device, engine)
+    words = engine_in_words(setup.model, setup.federation, compute.check())
     directory.begin(wanted.manifest() | {"engine": words})
     remove_leftovers(directory.path)
     rounds = setup.experiment.rounds
     missing = [trial for trial in trials if _finished(directory.path, trial) is None]
-    done = rounds * (len(trials) - len(missing))
+    clock = Clock({"round": rounds * len(trials)})
+    clock.skip("round", rounds * (len(trials) - len(missing)))
     if missing:
-        with open_backend(
-            setup.model, setup.federation, workers=workers, device=device, engine=engine
-        ) as backend:
+        with open_backend(setup.model, setup.federation, compute) as backend:
             for trial in missing:
+                done = 0
                 for state in _train(wanted, trial, directory.path, backend):
-                    yield InferenceProgress(done=done + state.round, total=rounds * len(trials))
-                done += rounds
+                    clock.skip("round", state.round - done - 1)  # of an earlier session
+                    # The first round of a session also starts the workers.
+                    clock.tick("round", measured=done > 0)
+                    done = state.round
+                    yield clock.progress()
+                clock.skip("round", rounds - done)  # its budget is spent
 
 
 def finish_membership(wanted: MembershipRun, directory: RunDirectory) -> tuple[Membership, dict[str, Any]]:
@@ -119,7 +130,7 @@ def finish_membership(wanted: MembershipRun, directory: RunDirectory) -> tuple[M
     return judgement, write_result(directory.path, judgement.to_json() | about)
 
 
-def _train(wanted: MembershipRun, trial: Trial, path: Path, backend: AnyBackend) -> Iterator[ServerState]:
+def _train(wanted: MembershipRun, trial: Trial, path: Path, backend: Backend) -> Iterator[ServerState]:
     setup = wanted.setup
     experiment, federation, algorithm = setup.experiment, setup.federation, setup.algorithm
     file = path / f"checkpoint-{trial.kind}-{trial.number:03d}.pt"

@@ -11,6 +11,7 @@ result.json              what it found
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,17 +23,17 @@ from fedward.attacks.inference import Property, PropertyInference, deal, judge_r
 from fedward.attacks.inference.dealing import checked_property
 from fedward.attacks.inference.participant import Observation
 from fedward.attacks.inference.property import check_property
-from fedward.backends.engines.choice import Choice
-from fedward.backends.open import AnyBackend, check_workers, engine_in_words, open_backend
+from fedward.backends.compute import IN_PROCESS, Compute
+from fedward.backends.open import engine_in_words, open_backend
+from fedward.backends.protocol import Backend
 from fedward.base.arrays_file import check_arrays, read_arrays, write_arrays
 from fedward.base.durable_files import remove_leftovers, write_atomically
 from fedward.base.validate import InvalidValue
 from fedward.config.experiment import Experiment
 from fedward.core.digest import tensor_digest
 from fedward.rundir import checkpoint
-from fedward.rundir.store import RunDirectory
+from fedward.rundir.store import RunDirectory, open_run
 from fedward.studies.inference.inference_files import (
-    InferenceProgress,
     SaveClock,
     attacked,
     load_state,
@@ -42,6 +43,7 @@ from fedward.studies.inference.inference_files import (
     write_result,
 )
 from fedward.studies.inference.properties import read_property
+from fedward.studies.progress import Clock, Progress
 from fedward.studies.training.setup import Setup, prepare
 
 _FINAL = "scores-final.npz"
@@ -61,6 +63,15 @@ class PropertyRun:
         config = {key: value for key, value in asdict(self.config).items() if key not in later}
         property_digest = tensor_digest(self.has_property)
         return attacked(self.setup, {"kind": "property", "property": property_digest, **config})
+
+    def open(self, path: Path, compute: Compute) -> AbstractContextManager[RunDirectory]:
+        return open_run(path)
+
+    def steps(self, place: RunDirectory, compute: Compute) -> Iterator[Progress]:
+        return run_property(self, place, compute)
+
+    def result(self, place: RunDirectory) -> tuple[Property, dict[str, Any]]:
+        return finish_property(self, place)
 
 
 def prepare_property(
@@ -99,30 +110,27 @@ def prepare_property(
 def run_property(
     wanted: PropertyRun,
     directory: RunDirectory,
-    *,
-    workers: int | None = 0,
-    device: str = "cpu",
-    engine: Choice | None = None,
-) -> Iterator[InferenceProgress]:
+    compute: Compute = IN_PROCESS,
+) -> Iterator[Progress]:
     """Trains and watches what is left of the training; yields after every round."""
-    check_workers(workers, device)
     setup = wanted.setup
-    words = engine_in_words(setup.model, setup.federation, device, engine)
+    words = engine_in_words(setup.model, setup.federation, compute.check())
     directory.begin(wanted.manifest() | {"engine": words})
     remove_leftovers(directory.path)
     if (directory.path / _FINAL).exists():
         return
-    with open_backend(
-        setup.model, setup.federation, workers=workers, device=device, engine=engine
-    ) as backend:
+    with open_backend(setup.model, setup.federation, compute) as backend:
         yield from _run(wanted, directory.path, backend)
 
 
-def _run(wanted: PropertyRun, path: Path, backend: AnyBackend) -> Iterator[InferenceProgress]:
+def _run(wanted: PropertyRun, path: Path, backend: Backend) -> Iterator[Progress]:
     setup = wanted.setup
     experiment, federation, algorithm = setup.experiment, setup.federation, setup.algorithm
     file = path / "checkpoint.pt"
-    state, clock = load_state(file), SaveClock()
+    state, save = load_state(file), SaveClock()
+    done = 0 if state is None else state.round
+    clock = Clock({"round": experiment.rounds})
+    clock.skip("round", done)
     steps = property_rounds(
         wanted.config,
         algorithm,
@@ -138,9 +146,10 @@ def _run(wanted: PropertyRun, path: Path, backend: AnyBackend) -> Iterator[Infer
     for state, observation in steps:
         # The snapshot first: a state on disk has all snapshots before it beside it.
         _save(path, observation)
-        if clock.due():
+        if save.due():
             write_atomically(file, checkpoint.to_bytes(state))
-        yield InferenceProgress(done=state.round, total=experiment.rounds)
+        clock.tick("round", measured=state.round > done + 1)
+        yield clock.progress()
     assert state is not None  # a budget covers the first round, or the training was refused
     test = federation.test
     accuracy = np.nan if test is None else backend.evaluate(state.parameters, test).accuracy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fedward.backends.engines.choice import Choice, Engine
+from fedward.backends.compute import IN_PROCESS, Compute
+from fedward.backends.engines.choice import Engine
 from fedward.base.durable_files import remove_leftovers, write_atomically
 from fedward.base.locking import locked
 from fedward.base.randomness import stream
@@ -26,6 +28,7 @@ from fedward.core.types import Job
 from fedward.models import weights_file
 from fedward.models.initial_weights import InitialWeights
 from fedward.models.weights_file import About
+from fedward.studies.progress import Clock, Progress
 from fedward.version import __version__
 
 # A part is what is lost at most by a kill and what progress is counted in; it is copied from the data.
@@ -60,14 +63,20 @@ class Pretraining:
         rng = stream(self.file.seed, "initial model", round=epoch)
         return rng.permutation(len(self.federation.examples)), rng.integers(2**63, size=self.parts).tolist()
 
+    @contextmanager
+    def open(self, path: Path, compute: Compute) -> Iterator[Path]:
+        if path.is_dir():
+            raise InvalidValue(f"weights {path} must be a file, got a directory")
+        place = path.resolve()  # where a link leads to
+        with locked(place.parent / f".{place.name}.fedward-lock", path, "weights"):
+            remove_leftovers(place.parent, place.name)
+            yield path
 
-@dataclass(frozen=True, kw_only=True)
-class PretrainingProgress:
-    """Parts that are done, of all; and the test accuracy after the last whole epoch, if there is one."""
+    def steps(self, place: Path, compute: Compute) -> Iterator[Progress]:
+        return _pretrain(self, place, compute, _SECONDS)
 
-    done: int
-    total: int
-    accuracy: float | None
+    def result(self, place: Path) -> About:
+        return weights_file.from_bytes(place.read_bytes(), str(place))[0]
 
 
 def prepare(file: PretrainingFile, data_dir: Path | None = None) -> Pretraining:
@@ -106,8 +115,8 @@ def _check_epochs(file: PretrainingFile) -> None:
 
 
 def pretrain(
-    wanted: Pretraining, path: Path, *, engine: Choice | None = None, seconds: float = _SECONDS
-) -> Iterator[PretrainingProgress]:
+    wanted: Pretraining, path: Path, compute: Compute = IN_PROCESS, *, seconds: float = _SECONDS
+) -> Iterator[Progress]:
     """Trains, or goes on where the file was left; yields after every part.
 
         w = w - η_e v,    v = μ v + ∇L(w; batch) + λ w
@@ -120,28 +129,24 @@ def pretrain(
     Args:
       wanted: what to train.
       path: the file of weights, written after every epoch and every so many seconds.
-      engine: ``auto``, ``native`` or ``generic``.
+      compute: where it is trained; by one worker, whatever it says of them.
       seconds: how long a kill may set the training back, besides the part that it falls into.
     """
-    if path.is_dir():
-        raise InvalidValue(f"weights {path} must be a file, got a directory")
-    place = path.resolve()  # where a link leads to
-    with locked(place.parent / f".{place.name}.fedward-lock", path, "weights"):
-        remove_leftovers(place.parent, place.name)
-        yield from _pretrain(wanted, path, engine, seconds)
+    with wanted.open(path, compute):
+        yield from _pretrain(wanted, path, compute, seconds)
 
 
-def _pretrain(
-    wanted: Pretraining, path: Path, engine: Choice | None, seconds: float
-) -> Iterator[PretrainingProgress]:
+def _pretrain(wanted: Pretraining, path: Path, compute: Compute, seconds: float) -> Iterator[Progress]:
     about, tensors = _stored(wanted, path)
     spec, model = ParameterSpec.of(wanted.model), wanted.model
     parameters = spec.flatten(model)
     for name, view in spec.views(parameters).items():
         view.copy_(tensors[name])
     trainer, examples, test = wanted.file.training.build(), wanted.federation.examples, wanted.federation.test
-    worker, saved = Engine(model, engine=engine), time.monotonic()
-    yield _progress(wanted, about)
+    worker = Engine(model, compute.device, compute.choice)
+    clock, saved = Clock({"part": about.wanted * wanted.parts}), time.monotonic()
+    clock.skip("part", about.epochs * wanted.parts + about.parts)
+    yield clock.progress(accuracy=_accuracy(about))
     while not about.finished:
         order, seeds = wanted.order(about.epochs)
         place = about.parts * wanted.part
@@ -166,7 +171,8 @@ def _pretrain(
         if about.parts == 0 or time.monotonic() - saved >= seconds:
             _save(path, about, parameters, spec)
             saved = time.monotonic()
-        yield _progress(wanted, about)
+        clock.tick("part")
+        yield clock.progress(accuracy=_accuracy(about))
     spec.load(model, parameters)
 
 
@@ -192,9 +198,6 @@ def _save(path: Path, about: About, parameters: Tensor, spec: ParameterSpec) -> 
     write_atomically(path, weights_file.to_bytes(about, weights_file.by_name(spec, parameters)))
 
 
-def _progress(wanted: Pretraining, about: About) -> PretrainingProgress:
-    return PretrainingProgress(
-        done=about.epochs * wanted.parts + about.parts,
-        total=about.wanted * wanted.parts,
-        accuracy=about.accuracy[-1] if about.accuracy else None,
-    )
+def _accuracy(about: About) -> dict[str, float]:
+    """On the test examples after the last whole epoch, if there is one."""
+    return {"test": about.accuracy[-1]} if about.accuracy else {}

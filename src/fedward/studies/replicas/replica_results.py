@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fedward.backends.open import AnyBackend
+from fedward.backends.protocol import Backend
 from fedward.base.arrays_file import Arrays, read_array
 from fedward.base.validate import InvalidValue
 from fedward.certificates.copies import require_no_copies
@@ -21,15 +21,15 @@ from fedward.certificates.tally import Tally, votes_of
 from fedward.rundir.replica_draw import stored_draw
 from fedward.rundir.replica_store import ReplicaDirectory, finished_blocks, stored_files
 from fedward.rundir.store import RunDirectory
-from fedward.studies.replicas.replica_progress import ReplicaClock, ReplicaProgress
+from fedward.studies.progress import Progress
 from fedward.studies.replicas.replica_setup import triggered
 from fedward.studies.sweep.sweep_results import Mean
 from fedward.studies.training.setup import Setup
 
 
 def measured(
-    setup: Setup, backend: AnyBackend, models: Sequence[Tensor], clock: ReplicaClock
-) -> Generator[ReplicaProgress, None, Arrays]:
+    setup: Setup, backend: Backend, models: Sequence[Tensor], tick: Callable[[str], Progress]
+) -> Generator[Progress, None, Arrays]:
     """Confidences ``[models, examples, classes]`` and accuracy; under attack success and cost as well."""
     test = setup.federation.test
     assert test is not None  # checked when the run was made
@@ -40,13 +40,13 @@ def measured(
         each = scores[number]
         each[:] = confidences[:, :classes]
         accuracy[number] = ((each.argmax(axis=1) == labels) & decided(each)).mean()
-        yield clock.tick("evaluation")
+        yield tick("evaluation")
     arrays: Arrays = {"scores": scores, "accuracy": accuracy}
     for name, examples in triggered(setup):
         metrics = []
         for metric in backend.evaluate_many(models, examples):
             metrics.append(metric)
-            yield clock.tick("attack evaluation")
+            yield tick("attack evaluation")
         arrays[f"success.{name}"] = np.array([m.accuracy * (not np.isnan(m.loss)) for m in metrics])
         arrays[f"cost.{name}"] = np.array([m.loss for m in metrics])
     return arrays

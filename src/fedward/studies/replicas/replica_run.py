@@ -2,100 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from fedward.backends.engines.choice import Choice
-from fedward.backends.open import AnyBackend, check_workers, engine_in_words, open_backend
+from fedward.backends.compute import IN_PROCESS, Compute
+from fedward.backends.open import engine_in_words, open_backend
+from fedward.backends.protocol import Backend
 from fedward.base.arrays_file import Arrays
 from fedward.core.types import ServerState
 from fedward.lockstep.lockstep import Lockstep, Training
 from fedward.rundir.replica_draw import require_draw
 from fedward.rundir.replica_ledgers import write_ledgers
 from fedward.rundir.replica_store import Block, ReplicaDirectory
+from fedward.rundir.store import RunDirectory, open_run
+from fedward.studies.progress import Clock, Progress
 from fedward.studies.replicas.replica_guarantees import one_training
-from fedward.studies.replicas.replica_progress import ReplicaClock, ReplicaProgress
 from fedward.studies.replicas.replica_results import measured, summary
 from fedward.studies.replicas.replica_setup import ReplicaRun, prepare_variants
 
-__all__ = ["ReplicaRun", "manifest_of", "prepare_variants", "run_replicas"]
+__all__ = ["ReplicaRun", "ReplicaStudy", "manifest_of", "prepare_variants", "run_replicas"]
 
 
-def manifest_of(wanted: ReplicaRun, device: str, engine: Choice | None) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class ReplicaStudy:
+    """M replicas of every variant of an experiment."""
+
+    wanted: ReplicaRun
+
+    def open(self, path: Path, compute: Compute) -> AbstractContextManager[RunDirectory]:
+        return open_run(path)
+
+    def steps(self, place: RunDirectory, compute: Compute) -> Iterator[Progress]:
+        directory = ReplicaDirectory(place, save_space=self.wanted.save_space)
+        return run_replicas(self.wanted, directory, compute)
+
+    def result(self, place: RunDirectory) -> dict[str, Any]:
+        found = place.result()
+        assert found is not None  # all its replicas are finished
+        return found
+
+
+def manifest_of(wanted: ReplicaRun, compute: Compute) -> dict[str, Any]:
     """What is run, and by which engine."""
     first = wanted.first
-    return wanted.manifest() | {"engine": engine_in_words(first.model, first.federation, device, engine)}
+    return wanted.manifest() | {"engine": engine_in_words(first.model, first.federation, compute)}
 
 
 def run_replicas(
-    wanted: ReplicaRun,
-    directory: ReplicaDirectory,
-    *,
-    workers: int | None = 0,
-    device: str = "cpu",
-    engine: Choice | None = None,
-) -> Iterator[ReplicaProgress]:
+    wanted: ReplicaRun, directory: ReplicaDirectory, compute: Compute = IN_PROCESS
+) -> Iterator[Progress]:
     """Runs or resumes; yields after every round and evaluation. The unit of resume is (block, round)."""
-    check_workers(workers, device)
     test = wanted.first.federation.test
     assert test is not None  # checked when the run was made
-    directory.begin(manifest_of(wanted, device, engine), test.y.numpy())
+    directory.begin(manifest_of(wanted, compute.check()), test.y.numpy())
     write_ledgers(directory.path, {name: one_training(setup) for name, setup in wanted.variants.items()})
     block = directory.load_block(list(wanted.variants))
     require_draw(directory.path, wanted.draw, block)
     if directory.finished() < wanted.replicas:
-        yield from _run_blocks(wanted, directory, block, workers, device, engine)
+        yield from _run_blocks(wanted, directory, block, compute)
     directory.finish(summary(directory, list(wanted.variants)))
 
 
 def _run_blocks(
-    wanted: ReplicaRun,
-    directory: ReplicaDirectory,
-    block: Block | None,
-    workers: int | None,
-    device: str,
-    engine: Choice | None,
-) -> Iterator[ReplicaProgress]:
+    wanted: ReplicaRun, directory: ReplicaDirectory, block: Block | None, compute: Compute
+) -> Iterator[Progress]:
     also = tuple(examples for setup in wanted.variants.values() for examples in setup.measured_on)
     first = wanted.first
-    with open_backend(
-        first.model, first.federation, workers=workers, device=device, engine=engine, also=also
-    ) as backend:
+    with open_backend(first.model, first.federation, compute, also=also) as backend:
         together = Lockstep(first.model, first.federation, backend, seed=first.experiment.seed)
         finished = directory.finished()
         # A block under way is gone on with even if fewer are asked for now.
         replicas = max(wanted.replicas, 0 if block is None else block.stop)
-        clock = ReplicaClock(wanted.steps, replicas, finished, together)
+        session = _Session(together, wanted.steps, replicas, finished)
         while finished < replicas:
             if block is None:
                 stop = min(finished + wanted.block_size, replicas)
                 block = Block(start=finished, stop=stop, variants=tuple(wanted.variants), states=())
-            yield from _run_block(wanted, directory, backend, together, clock, block)
+            yield from _run_block(wanted, directory, backend, together, session, block)
             finished, block = block.stop, None
+
+
+class _Session:
+    """The progress of all replicas: steps, jobs, how many are finished, and the accuracy of these.
+
+    Args:
+      together: counts the jobs.
+      steps: how many steps of each kind a replica has.
+      replicas: M.
+      finished: replicas that earlier sessions have finished.
+    """
+
+    def __init__(self, together: Lockstep, steps: Mapping[str, int], replicas: int, finished: int) -> None:
+        self.clock = Clock({kind: replicas * count for kind, count in steps.items()})
+        for kind, count in steps.items():
+            self.clock.skip(kind, finished * count)
+        self._together, self._before, self._finished = together, finished, finished
+        self._accuracy: dict[str, float] = {}
+
+    def tick(self, kind: str) -> Progress:
+        """A step is done."""
+        self.clock.tick(kind)
+        return self.progress()
+
+    def finish(self, replicas: int, accuracy: Mapping[str, Sequence[float]]) -> Progress:
+        """So many replicas are finished now; ``accuracy`` is of those that have just been, by variant."""
+        for name, values in accuracy.items():
+            so_far = self._accuracy.get(name, 0.0) * (self._finished - self._before)
+            self._accuracy[name] = (so_far + sum(values)) / (replicas - self._before)
+        self._finished = replicas
+        return self.progress()
+
+    def progress(self) -> Progress:
+        return self.clock.progress(
+            asked=self._together.asked,
+            run=self._together.run,
+            finished=self._finished,
+            accuracy=dict(self._accuracy),
+        )
 
 
 def _run_block(
     wanted: ReplicaRun,
     directory: ReplicaDirectory,
-    backend: AnyBackend,
+    backend: Backend,
     together: Lockstep,
-    clock: ReplicaClock,
+    session: _Session,
     block: Block,
-) -> Iterator[ReplicaProgress]:
+) -> Iterator[Progress]:
     trainings = wanted.trainings(block.start, block.stop)
     states: Sequence[ServerState] = block.states or together.start(trainings)
     rounds = max(state.round for state in states)
-    _skip_passed(clock, trainings, rounds)
+    _skip_passed(session.clock, trainings, rounds)
     for t in range(rounds, wanted.rounds):
         kind = "first round" if t == 0 else "round"
         asked, ran, after = together.asked, together.run, []
         for state, log in together.round(trainings, states):
             after.append(state)
             if log is not None:
-                yield clock.tick(kind)
+                yield session.tick(kind)
             elif t < trainings[len(after) - 1].rounds:
-                yield clock.skip(kind)  # its budget is spent
+                session.clock.skip(kind)  # its budget is spent
         states = after
         block = replace(
             block,
@@ -109,14 +158,14 @@ def _run_block(
     arrays: Arrays = {}
     for number, (name, setup) in enumerate(wanted.variants.items()):
         models = [state.parameters for state in states[number :: len(wanted.variants)]]
-        found = yield from measured(setup, backend, models, clock)
+        found = yield from measured(setup, backend, models, session.tick)
         arrays |= {f"{name}/{key}": array for key, array in found.items()}
     directory.finish_block(block, arrays)
-    clock.charge("evaluation", steps=len(states))
-    yield clock.finish(block.stop, {name: arrays[f"{name}/accuracy"].tolist() for name in wanted.variants})
+    session.clock.charge("evaluation", steps=len(states))
+    yield session.finish(block.stop, {name: arrays[f"{name}/accuracy"].tolist() for name in wanted.variants})
 
 
-def _skip_passed(clock: ReplicaClock, trainings: Sequence[Training], rounds: int) -> None:
+def _skip_passed(clock: Clock, trainings: Sequence[Training], rounds: int) -> None:
     """Rounds that earlier sessions have done, or left out as a budget was spent."""
     passed = [min(training.rounds, rounds) for training in trainings]
     first = sum(count > 0 for count in passed)

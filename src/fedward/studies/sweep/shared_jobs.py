@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from fedward.backends.engines.evaluation import Metrics
-from fedward.backends.open import AnyBackend
+from fedward.backends.protocol import Backend
 from fedward.core.examples import Examples
 from fedward.core.types import Job, Row
 from fedward.lockstep.row_store import RowStore
@@ -27,7 +29,7 @@ class SharedJobs:
       backend: runs the jobs.
     """
 
-    def __init__(self, backend: AnyBackend) -> None:
+    def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._rows = RowStore()
         self._keeps = True
@@ -66,3 +68,12 @@ class SharedJobs:
 
     def evaluate(self, parameters: Tensor, examples: Examples) -> Metrics:
         return self._backend.evaluate(parameters, examples)
+
+    def evaluate_many(self, models: Iterable[Tensor], examples: Examples) -> Iterator[Metrics]:
+        return self._backend.evaluate_many(models, examples)
+
+    def confidences(self, models: Iterable[Tensor], examples: Examples) -> Iterator[NDArray[np.float32]]:
+        return self._backend.confidences(models, examples)
+
+    def close(self) -> None:
+        """The backend is closed by whoever opened it."""

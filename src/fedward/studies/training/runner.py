@@ -1,91 +1,84 @@
-"""Carries out an experiment in a run directory, from wherever it was left."""
+"""A training: one experiment in a run directory, from wherever it was left."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
 from fedward.backends import measure
-from fedward.backends.engines.choice import Choice
-from fedward.backends.open import AnyBackend, check_workers, engine_in_words, open_backend
+from fedward.backends.compute import IN_PROCESS, Compute
+from fedward.backends.open import engine_in_words, open_backend
+from fedward.backends.protocol import Backend
 from fedward.core.digest import data_digest, tensor_digest
 from fedward.core.parameters import ParameterSpec
 from fedward.core.train import train
 from fedward.core.types import ServerState
 from fedward.presets.local_privacy import papers_ledger
-from fedward.privacy import Ledger
 from fedward.privacy.spending import mechanisms
-from fedward.privacy.user_ledgers import UserLedgers
 from fedward.rundir.computed_by import versions
+from fedward.rundir.run_record import RunRecord, load
 from fedward.rundir.spent import Spent, central, in_result
-from fedward.rundir.store import RunDirectory
-from fedward.studies.sweep.shared_jobs import SharedJobs
+from fedward.rundir.store import RunDirectory, open_run
+from fedward.studies.progress import Clock, Progress
 from fedward.studies.training.setup import Setup, prepare
 
-__all__ = ["Progress", "Setup", "manifest", "prepare", "run"]
+__all__ = ["Setup", "TrainingStudy", "manifest", "prepare", "run"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Progress:
-    """Where a run stands: rounds finished, what was last measured, what has been spent."""
+class TrainingStudy:
+    """One training of an experiment."""
 
-    rounds: int
-    metrics: dict[str, Any] | None
-    ledger: Ledger | None = None
-    users: UserLedgers | None = None
+    setup: Setup
+
+    def open(self, path: Path, compute: Compute) -> AbstractContextManager[RunDirectory]:
+        return open_run(path)
+
+    def steps(self, place: RunDirectory, compute: Compute) -> Iterator[Progress]:
+        return run(self.setup, place, compute)
+
+    def result(self, place: RunDirectory) -> RunRecord:
+        found = load(place.path)
+        assert isinstance(found, RunRecord)  # it has just been run
+        return found
 
 
 def run(
-    setup: Setup,
-    directory: RunDirectory,
-    *,
-    workers: int | None = 0,
-    device: str = "cpu",
-    engine: Choice | None = None,
-    backend: SharedJobs | None = None,
+    setup: Setup, directory: RunDirectory, compute: Compute = IN_PROCESS, backend: Backend | None = None
 ) -> Iterator[Progress]:
     """Runs or resumes; yields after every round. A finished run is left as it is.
 
-    Args:
-      workers: how many threads or processes train; 0 for this one, None for one for each core. The result is
-        the same.
-      device: where models are trained.
-      engine: ``auto``, ``native`` or ``generic``.
-      backend: runs the jobs of several trainings, this one among them; a new one if not given.
+    ``backend`` runs the jobs of several trainings, this one among them; a new one if not given.
     """
-    check_workers(workers, device)
-    words = engine_in_words(setup.model, setup.federation, device, engine)
+    words = engine_in_words(setup.model, setup.federation, compute.check())
     directory.begin(manifest(setup) | {"engine": words})
     if directory.result() is not None:
         return
     if backend is not None:
         yield from _run(setup, directory, backend)
         return
-    with open_backend(
-        setup.model,
-        setup.federation,
-        workers=workers,
-        device=device,
-        engine=engine,
-        also=setup.measured_on,
-    ) as own:
+    with open_backend(setup.model, setup.federation, compute, also=setup.measured_on) as own:
         yield from _run(setup, directory, own)
 
 
-def _run(setup: Setup, directory: RunDirectory, backend: AnyBackend | SharedJobs) -> Iterator[Progress]:
+def _run(setup: Setup, directory: RunDirectory, backend: Backend) -> Iterator[Progress]:
     experiment, federation, algorithm = setup.experiment, setup.federation, setup.algorithm
     state = directory.load_state()
     if state is None:
         state = algorithm.init(
             ParameterSpec.of(setup.model).flatten(setup.model), num_users=federation.num_users
         )
-    else:
+    clock = Clock({"round": experiment.rounds})
+    clock.skip("round", state.round)
+    if state.round:
         # A kill between storing a round and measuring it: the measurement is made up for.
-        yield _measured(setup, backend, directory, state)
+        yield _measured(setup, backend, directory, state, clock)
     state = directory.with_reservation(state)
 
     rounds = train(
@@ -100,14 +93,17 @@ def _run(setup: Setup, directory: RunDirectory, backend: AnyBackend | SharedJobs
         budget=experiment.make_budget(algorithm, federation),
         journal=directory,
     )
+    before = state.round
     for state, log in rounds:
         directory.save_round(state, log)
-        yield _measured(setup, backend, directory, state)
+        # The first round of a session also starts the workers.
+        clock.tick("round", measured=state.round > before + 1)
+        yield _measured(setup, backend, directory, state, clock)
     _finish(setup, backend, directory, state)
 
 
 def _measured(
-    setup: Setup, backend: AnyBackend | SharedJobs, directory: RunDirectory, state: ServerState
+    setup: Setup, backend: Backend, directory: RunDirectory, state: ServerState, clock: Clock
 ) -> Progress:
     """Measures the model after its last round where that is due and not done yet."""
     last = state.round - 1
@@ -116,7 +112,7 @@ def _measured(
     if due and setup.federation.test is not None and (not records or records[-1]["round"] < last):
         directory.save_metrics({"round": last, **_measure(setup, backend, state.parameters)[0]})
         records = directory.metrics()
-    return Progress(
+    return clock.progress(
         rounds=state.round,
         metrics=records[-1] if records else None,
         ledger=state.ledger,
@@ -124,9 +120,7 @@ def _measured(
     )
 
 
-def _measure(
-    setup: Setup, backend: AnyBackend | SharedJobs, parameters: Tensor
-) -> tuple[dict[str, Any], int]:
+def _measure(setup: Setup, backend: Backend, parameters: Tensor) -> tuple[dict[str, Any], int]:
     """What is known of a model after a round, and on how many clean test examples."""
     assert setup.federation.test is not None
     if setup.attack is None or setup.attack.goal is None:
@@ -138,9 +132,7 @@ def _measure(
     return found.to_record(), found.main.examples
 
 
-def _finish(
-    setup: Setup, backend: AnyBackend | SharedJobs, directory: RunDirectory, state: ServerState
-) -> None:
+def _finish(setup: Setup, backend: Backend, directory: RunDirectory, state: ServerState) -> None:
     papers = papers_ledger(setup.algorithm, setup.federation.num_users, state.round)
     spent = Spent(folder=directory.path, ledger=state.ledger, users=state.users, papers=papers)
     # Where users protect themselves and nobody looks at their norms, the server has nothing to claim.

@@ -10,7 +10,8 @@ import pytest
 from fedward.backends import InProcess
 from fedward.lockstep.lockstep import Lockstep
 from fedward.rundir.replica_store import ReplicaDirectory
-from fedward.studies.replicas import replica_progress
+from fedward.studies import progress
+from fedward.studies.replicas.replica_run import _Session
 from studies.replicas_wanted import CONTENT, go, wanted
 
 ATTACKED: dict[str, Any] = {
@@ -26,7 +27,7 @@ class Hours:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
         self._patch = patch
-        patch.setattr(replica_progress, "time", SimpleNamespace(monotonic=lambda: self.now))
+        patch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: self.now))
 
     def each(self, owner: type, name: str, takes: float) -> None:
         """What a generator yields takes so long each."""
@@ -78,7 +79,7 @@ def test_stored_scores_are_charged_to_their_own_block_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A block larger than what the estimate remembers: its share counts, not the whole."""
-    monkeypatch.setattr("fedward.studies.time_left._RECENT", 2)
+    monkeypatch.setattr("fedward.studies.progress._RECENT", 2)
     hours = Hours(monkeypatch)
     hours.once(ReplicaDirectory, "finish_block", 40.0)
     steps = go(wanted(8, {**CONTENT, "rounds": 1}, axes=[], block=4), tmp_path)
@@ -87,9 +88,9 @@ def test_stored_scores_are_charged_to_their_own_block_alone(
 
 def test_accuracy_so_far_is_the_mean_over_all_replicas_of_this_session() -> None:
     jobs: Any = SimpleNamespace(asked=0, run=0)
-    clock = replica_progress.ReplicaClock({"round": 1}, 10, 4, jobs)
-    assert clock.progress().accuracy == {}
-    clock.finish(5, {"all": [0.25]})
-    found = clock.finish(8, {"all": [0.5, 0.75, 1.0]})
+    session = _Session(jobs, {"round": 1}, 10, 4)
+    assert session.progress().accuracy == {}
+    session.finish(5, {"all": [0.25]})
+    found = session.finish(8, {"all": [0.5, 0.75, 1.0]})
     assert found.finished == 8
     assert found.accuracy == {"all": pytest.approx(0.625)}

@@ -1,0 +1,103 @@
+"""The live display of each study: what its progress says, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console
+
+from fedward.report.terminal.live import Standing, follow
+from fedward.report.terminal.spending_meter import SpendingMeter
+from fedward.studies.pretraining.pretraining import Pretraining
+from fedward.studies.progress import Progress
+from fedward.studies.replicas.replica_setup import ReplicaRun
+from fedward.studies.training.setup import Setup
+
+
+def follow_run(console: Console, setup: Setup, steps: Iterable[Progress]) -> None:
+    """Follows a training: rounds, accuracy, attack success, ε spent and left."""
+    meter: SpendingMeter | None = None
+
+    def standing(step: Progress) -> Standing:
+        nonlocal meter
+        # What the whole training spends can take a while to compute: only where somebody looks.
+        meter = meter or SpendingMeter(setup)
+        title = f"round {step.done:,} of {step.total:,}"
+        return _standing(step, title, *measured(step.metrics), meter.words(step))
+
+    follow(console, steps, standing)
+
+
+def follow_replicas(console: Console, wanted: ReplicaRun, steps: Iterable[Progress]) -> None:
+    """Follows many replicas: how many are finished, their accuracy, the work that was shared."""
+
+    def standing(step: Progress) -> Standing:
+        title = f"{step.finished:,} of {max(wanted.replicas, step.finished):,} replicas"
+        return _standing(step, title, *_mean_accuracy(step), f"{step.run:,} jobs run for {step.asked:,}")
+
+    follow(console, steps, standing)
+
+
+def follow_sweep(console: Console, steps: Iterable[Progress]) -> None:
+    """Follows a sweep: rounds of all trainings, the last one measured; says at the end what was shared."""
+
+    def standing(step: Progress) -> Standing:
+        known = ", ".join(measured(step.metrics))
+        latest = [f"{step.name}, round {step.rounds:,}: {known}"] if known else []
+        return _standing(
+            step, _in_all_trainings(step), f"{step.run:,} local trainings for {step.asked:,}", *latest
+        )
+
+    last = follow(console, steps, standing)
+    if last is not None and last.asked:
+        console.print(
+            f"{last.run:,} local trainings run for {last.asked:,} that were asked for", highlight=False
+        )
+
+
+def follow_inference(console: Console, steps: Iterable[Progress]) -> None:
+    """Follows the trainings of an inference attack."""
+    follow(console, steps, lambda step: _standing(step, _in_all_trainings(step)))
+
+
+def follow_pretraining(console: Console, wanted: Pretraining, steps: Iterable[Progress]) -> None:
+    """Follows a pre-training: epochs, and the accuracy after the last of them."""
+
+    def standing(step: Progress) -> Standing:
+        title = f"epoch {step.done // wanted.parts} of {wanted.file.epochs}"
+        return _standing(step, title, *(f"accuracy {value:.1%}" for value in step.accuracy.values()))
+
+    follow(console, steps, standing)
+
+
+def _standing(step: Progress, title: str, *facts: str) -> Standing:
+    return Standing(
+        done=step.done, total=step.total, title=title, facts=facts, seconds_left=step.seconds_left
+    )
+
+
+def _in_all_trainings(step: Progress) -> str:
+    return f"round {step.done:,} of {step.total:,} in all trainings"
+
+
+def measured(metrics: dict[str, Any] | None) -> tuple[str, ...]:
+    """Accuracy and attack success as last measured.
+
+    >>> measured({"round": 4, "accuracy": 0.9166, "attack_success": 0.5})
+    ('accuracy 91.7 %', 'attack success 50.0 %')
+    """
+    if metrics is None:
+        return ()
+    found = [f"accuracy {100 * metrics['accuracy']:.1f} %"]
+    if "attack_success" in metrics:
+        found.append(f"attack success {100 * metrics['attack_success']:.1f} %")
+    return tuple(found)
+
+
+def _mean_accuracy(step: Progress) -> tuple[str, ...]:
+    means = step.accuracy.values()
+    if len(means) > 1:
+        between = f"{100 * min(means):.1f} to {100 * max(means):.1f} %"
+        return (f"mean accuracy {between} over {len(means)} variants",)
+    return tuple(f"mean accuracy {100 * mean:.1f} %" for mean in means)

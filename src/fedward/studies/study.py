@@ -1,0 +1,62 @@
+"""A study: one thing that a user asks for, carried out where it can be killed and gone on with.
+
+study = plan_training(experiment)                # all that can be refused is refused here
+with study.open(path, compute) as place:         # locked, begun or gone on with
+    for progress in study.steps(place, compute): # each step is durable before the next
+        ...
+    result = study.result(place)                 # from what is stored
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from fedward.backends.compute import Compute
+from fedward.studies.progress import Progress
+
+Place = TypeVar("Place")
+Result = TypeVar("Result")
+Result_co = TypeVar("Result_co", covariant=True)
+Watch = Callable[[Iterable[Progress]], object]
+
+
+class Study(Protocol[Place, Result_co]):
+    """What is asked for, made ready: data loaded, parts made and checked, nothing trained yet."""
+
+    def open(self, path: Path, compute: Compute) -> AbstractContextManager[Place]:
+        """Keeps other processes out of the place where results go, for as long as it is open."""
+        ...
+
+    def steps(self, place: Place, compute: Compute) -> Iterator[Progress]:
+        """Does what is left to do. What is stored there of another study is refused before the first step."""
+        ...
+
+    def result(self, place: Place) -> Result_co:
+        """What came out, once all steps are done; it is stored too."""
+        ...
+
+
+def carry_out(
+    study: Study[Place, Result],
+    path: Path,
+    compute: Compute,
+    watch: Watch,
+    draw: Callable[[Path, Result], object] | None = None,
+) -> Result:
+    """Carries out a study, or goes on with it where it was left.
+
+    Args:
+      path: where results go: a run directory, or a file of weights.
+      compute: where and how jobs run.
+      watch: goes through the steps, and may show them.
+      draw: draws pictures of the result, while the place is still locked.
+    """
+    with study.open(path, compute.check()) as place:
+        watch(study.steps(place, compute))
+        result = study.result(place)
+        if draw is not None:
+            draw(path, result)
+    return result
