@@ -28,8 +28,9 @@ from torch.nn.functional import cross_entropy
 
 from fedward.backends.engines import native
 from fedward.backends.engines.choice import Engine
+from fedward.backends.engines.flat_model import flat_model
 from fedward.core.examples import Examples
-from fedward.core.parameters import FlatModule, ParameterSpec
+from fedward.core.parameters import ParameterSpec
 from fedward.core.types import Job
 from fedward.local.dp_sgd import DPSGD
 from fedward.models import build
@@ -55,7 +56,7 @@ MODELS: dict[str, Callable[[], tuple[nn.Module, Tensor]]] = {"MNIST CNN": mnist_
 
 
 def generic_steps(module: nn.Module, x: Tensor, y: Tensor) -> Step:
-    model, trainer, rng = FlatModule(module), dp_sgd(), np.random.default_rng(0)
+    model, trainer, rng = flat_model(module), dp_sgd(), np.random.default_rng(0)
     return lambda: trainer.train(model, Examples(x, y), rng)
 
 

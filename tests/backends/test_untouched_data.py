@@ -15,6 +15,7 @@ import fedward
 from fedward.attacks.goal import Goal
 from fedward.backends import InProcess, Threads, Workers, measure
 from fedward.backends.engines.evaluation import evaluate
+from fedward.backends.engines.flat_model import flat_model
 from fedward.backends.processes.worker_buffers import tensors_of
 from fedward.core.check import check_setup
 from fedward.core.examples import Examples, Ragged
@@ -173,7 +174,7 @@ def test_checking_a_setup_leaves_the_data_alone(case: str) -> None:
 
 def test_a_trainer_of_ones_own_that_gives_the_model_all_examples_leaves_them_alone() -> None:
     model, federation = (
-        FlatModule(Shifts(nn.Linear(5, 3))),
+        flat_model(Shifts(nn.Linear(5, 3))),
         Federation.from_arrays(features(5)(), LABELS, OWNERS),
     )
     own = federation.user(2)
@@ -214,7 +215,7 @@ def test_clipped_gradients_are_those_of_the_examples_as_they_are(make: Any, brok
     x, y = torch.from_numpy(features(5)()[:20]).clone(), torch.from_numpy(LABELS[:20])
     if broken:
         x[7] = torch.inf
-    sums = [clipped_sum(FlatModule(make(in_place=way)), x.clone(), y, (0.05,)) for way in (True, False)]
+    sums = [clipped_sum(flat_model(make(in_place=way)), x.clone(), y, (0.05,)) for way in (True, False)]
     assert torch.equal(*sums)
     assert float(sums[0].norm()) > 0.1
 

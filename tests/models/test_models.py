@@ -7,10 +7,11 @@ import torch
 from torch import nn
 
 from fedward.backends.engines.choice import Choice, Engine
+from fedward.backends.engines.flat_model import flat_model
 from fedward.backends.engines.native import available, why_not
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.examples import Examples
-from fedward.core.parameters import FlatModule, ParameterSpec
+from fedward.core.parameters import ParameterSpec
 from fedward.core.types import Job
 from fedward.datasets import digits
 from fedward.local import SGD
@@ -83,13 +84,13 @@ def test_a_model_goes_through_the_flat_vector_and_back(name: str) -> None:
     before = model(x).detach()
     spec.load(other, spec.flatten(model))
     assert torch.equal(other(x), before)
-    torch.testing.assert_close(FlatModule(model)(x), before, rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(flat_model(model)(x), before, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_clipped_gradients_of_single_examples_add_up(name: str) -> None:
     """Layer by layer where a model's layers have rules, one by one where they have none."""
-    model, x, y = FlatModule(made(name)), inputs(name), torch.tensor([0, 3, 9])
+    model, x, y = flat_model(made(name)), inputs(name), torch.tensor([0, 3, 9])
     model.module.train()
     for bounds in ((0.05,), (0.02,) * len(model.spec.layer_sizes())):
         torch.testing.assert_close(

@@ -13,8 +13,6 @@ from torch.nn.modules.batchnorm import _NormBase
 
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.plain import as_plain
-from fedward.core.single_columns import avoid_overread
-from fedward.core.strided_points import avoid_overrun
 
 
 @dataclass(frozen=True)
@@ -107,8 +105,6 @@ class FlatModule:
     """
 
     def __init__(self, module: nn.Module) -> None:
-        avoid_overrun(module)
-        avoid_overread(module)
         self.module = module
         self.spec = ParameterSpec.of(module)
         self.parameters = self.spec.flatten(module)

@@ -7,11 +7,12 @@ from torch import Tensor, nn
 from fedward.backends.engines.allocator import keep_freed_memory
 from fedward.backends.engines.choice import Engine
 from fedward.backends.engines.device import moved, own_randomness, usable_device
+from fedward.backends.engines.flat_model import flat_model
 from fedward.base.randomness import from_local_seed
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.examples import Examples, Ragged
 from fedward.core.failure import TrainingFailed
-from fedward.core.parameters import FlatModule, ParameterSpec
+from fedward.core.parameters import ParameterSpec
 from fedward.core.types import Job, LocalTrainer
 from fedward.local import FullGradient
 from support import tiny_federation, tiny_model, tiny_sgd
@@ -50,7 +51,7 @@ def test_randomness_is_given_back_after_an_error_too() -> None:
 
 @pytest.mark.parametrize("trainer", [tiny_sgd(momentum=0.9, epochs=3), FullGradient()])
 def test_an_update_is_what_the_trainer_does_to_the_model(trainer: LocalTrainer) -> None:
-    model = FlatModule(tiny_model())
+    model = flat_model(tiny_model())
     job = job_for(tiny_model(), trainer)
     trainer.train(model, OWN, from_local_seed(job.seed))
     row = Engine(tiny_model()).train(job, OWN)
@@ -114,7 +115,7 @@ def test_examples_are_moved_as_a_whole_or_not_at_all() -> None:
 def test_training_elsewhere_mixes_no_devices(trainer: LocalTrainer) -> None:
     """The meta device has shapes and no values; torch raises where its tensors meet those of the CPU."""
     module = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(16, 2)).to("meta")
-    model = FlatModule(module)
+    model = flat_model(module)
     examples = moved(
         Examples(torch.zeros(6, 1, 4, 4), torch.zeros(6, dtype=torch.int64)), torch.device("meta")
     )

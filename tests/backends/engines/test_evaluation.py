@@ -8,8 +8,9 @@ from torch.nn.functional import cross_entropy
 
 from fedward.backends.engines.choice import Engine
 from fedward.backends.engines.evaluation import confidences, evaluate
+from fedward.backends.engines.flat_model import flat_model
 from fedward.core.examples import Examples, Ragged
-from fedward.core.parameters import FlatModule, ParameterSpec
+from fedward.core.parameters import ParameterSpec
 from fedward.core.types import Job
 from support import tiny_sgd
 
@@ -62,7 +63,7 @@ def test_a_model_is_measured_on_all_examples_whatever_the_batches(
     x, y = examples.batch(torch.arange(COUNT))
     scores = module(x).detach()
     parameters = ParameterSpec.of(module).flatten(module)
-    engine, model = Engine(module), FlatModule(module)
+    engine, model = Engine(module), flat_model(module)
     for found in (engine.evaluate(parameters, examples), evaluate(model, parameters, examples, 7)):
         assert found.accuracy == float((scores.argmax(1) == y).double().mean())
         assert found.loss == pytest.approx(float(cross_entropy(scores, y)), rel=1e-5)

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from fedward.core.parameters import FlatModule, ParameterSpec
+from fedward.backends.engines.flat_model import flat_model
+from fedward.core.parameters import ParameterSpec
 from fedward.core.types import Bounds
 from fedward.local.per_example import clipped_sum, examine
 from fedward.local.per_example.engine import _calls
@@ -57,7 +58,7 @@ def reference(module: nn.Module, x: Tensor, y: Tensor, bounds: Bounds) -> Tensor
 def assert_equals_one_by_one(module: nn.Module, x: Tensor, y: Tensor, *, by_rules: bool = True) -> None:
     """Compares ``clipped_sum`` with the reference for bounds that clip all, some and none of the examples."""
     groups = len(ParameterSpec.of(module).layer_sizes())
-    model = FlatModule(copy.deepcopy(module))
+    model = flat_model(copy.deepcopy(module))
     if len(x) == 0:
         for bounds in {(0.5,), (0.5,) * groups}:
             assert torch.equal(clipped_sum(model, x, y, bounds), torch.zeros_like(model.weights))

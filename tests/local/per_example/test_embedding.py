@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from fedward.core.parameters import FlatModule
+from fedward.backends.engines.flat_model import flat_model
 from fedward.local.per_example import examine
 from local.per_example.reference import assert_equals_one_by_one, scored
 
@@ -43,7 +43,7 @@ def test_one_token_an_example_needs_no_sequence() -> None:
 @pytest.mark.parametrize("options", [{"max_norm": 0.1}, {"scale_grad_by_freq": True}])
 def test_what_depends_on_more_than_the_tokens_goes_one_by_one(options: dict[str, Any]) -> None:
     x, _ = tokens(4, 6, 3)
-    assert not examine(FlatModule(scored(nn.Embedding(3, 2, **options), x)), x)
+    assert not examine(flat_model(scored(nn.Embedding(3, 2, **options), x)), x)
 
 
 def test_sparse_gradients_are_gradients() -> None:

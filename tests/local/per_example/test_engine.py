@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from fedward.backends.engines.flat_model import flat_model
 from fedward.base.validate import InvalidValue
-from fedward.core.parameters import FlatModule
 from fedward.local.per_example import clipped_sum, engine, examine
 from fedward.models import build
 from local.per_example.reference import (
@@ -49,14 +49,14 @@ def test_double_precision_is_exact() -> None:
     head = nn.Sequential(nn.Linear(16, 5), nn.Flatten(), nn.LayerNorm(20), nn.Linear(20, 3))
     module = seeded(nn.Sequential(convolution, head).double())
     x, y = batch(6, 2, 6, 6)
-    found = clipped_sum(FlatModule(copy.deepcopy(module)), x.double(), y, (1e6,))
+    found = clipped_sum(flat_model(copy.deepcopy(module)), x.double(), y, (1e6,))
     torch.testing.assert_close(found, single_gradients(module, x.double(), y).sum(0), rtol=1e-11, atol=1e-12)
 
 
 @pytest.mark.usefixtures("no_fallback")
 @pytest.mark.parametrize("shape", [(0, 4), (0, 7)])
 def test_an_empty_batch_sums_to_zero(shape: tuple[int, int]) -> None:
-    model = FlatModule(small())
+    model = flat_model(small())
     x, y = torch.zeros(shape), torch.zeros(0, dtype=torch.int64)
     assert torch.equal(clipped_sum(model, x, y, (1.0,)), torch.zeros_like(model.weights))
 
@@ -84,7 +84,7 @@ def test_one_example_never_exceeds_its_bound(
     layer, x = made[kind]
     # Positions that nearly cancel make rounding as bad as it gets.
     head = scored(layer, x)
-    model = FlatModule(head)
+    model = flat_model(head)
     bounds = (bound, bound / 3) if layers else (bound,)
     assert examine(model, x)
     total = clipped_sum(model, x, y, bounds).double()
@@ -116,7 +116,7 @@ def test_positions_that_cancel_do_not_let_an_example_through(
     for seed in range(5):
         x, y = batch(1, positions, width, seed=seed)
         x = x[:, :1] * 100 + apart * x
-        model = FlatModule(seeded(Difference, positions, width))
+        model = flat_model(seeded(Difference, positions, width))
         for bound in (1e-3, 1.0):
             assert float(clipped_sum(model, x, y, (bound,)).double().norm()) <= bound
 
@@ -147,7 +147,7 @@ def test_many_equal_positions_that_all_round_the_same_way_stay_within_the_bound(
             "embedding": (Pooled(nn.Embedding(1, 3), 1), torch.zeros(1, size * size, dtype=torch.int64)),
         }
         module, x = cases[kind]
-        model = FlatModule(seeded(module))
+        model = flat_model(seeded(module))
         for bound in (value, 1.0):
             assert float(clipped_sum(model, x, y, (bound,)).double().norm()) <= bound
 
@@ -167,7 +167,7 @@ def test_an_example_without_a_finite_gradient_contributes_nothing(
     x, y = batch(6, 4)
     x[where] = bad
     kept = torch.tensor([i for i in range(6) if i not in where], dtype=torch.int64)
-    model = FlatModule(copy.deepcopy(module))
+    model = flat_model(copy.deepcopy(module))
     layers = examine(model, torch.ones(1, 4))
     found = clipped_sum(model, x, y, bounds, layers)
     wanted = reference(module, x[kept], y[kept], bounds) if len(kept) else torch.zeros(len(found))
@@ -180,7 +180,7 @@ def test_a_huge_gradient_is_clipped_like_any_other() -> None:
     x, y = batch(3, 4)
     x[0] *= 1e25
     module[0].weight.data *= 1e-25  # type: ignore[index]
-    model = FlatModule(copy.deepcopy(module))
+    model = flat_model(copy.deepcopy(module))
     found = clipped_sum(model, x, y, (0.5,), examine(model, x[1:]))
     wanted = reference(module, x, y, (0.5,))
     assert float((found - wanted).norm()) <= 1e-5
@@ -190,7 +190,7 @@ def test_a_huge_gradient_is_clipped_like_any_other() -> None:
 def test_a_gradient_beyond_what_can_be_scaled_precisely_contributes_nothing() -> None:
     module = seeded(nn.Linear, 4, 3, bias=False)
     module.weight.data *= 1e-37  # type: ignore[operator]
-    model = FlatModule(module)
+    model = flat_model(module)
     for seed in range(20):
         x, y = batch(1, 4, seed=seed)
         for size, bound in ((1e36, 1e-8), (1e37, 1e-6)):
@@ -241,7 +241,7 @@ def test_residuals_and_inplace_sums_are_followed() -> None:
 def test_dropout_is_no_obstacle() -> None:
     module = seeded(nn.Sequential(nn.Linear(4, 50), nn.Dropout(0.5), nn.Tanh(), nn.Linear(50, 3)))
     x, y = batch(5, 4)
-    model = FlatModule(module.train())
+    model = flat_model(module.train())
     with torch.random.fork_rng(devices=[]):
         sums = [clipped_sum(model, x, y, (0.5,)) for _ in range(2)]
     assert not torch.equal(*sums)
@@ -254,7 +254,7 @@ def test_dropout_is_no_obstacle() -> None:
 def test_bounds_that_do_not_fit_are_refused(bounds: tuple[float, ...]) -> None:
     x, y = batch(2, 4)
     with pytest.raises(InvalidValue, match="clip bound"):
-        clipped_sum(FlatModule(small()), x, y, bounds)
+        clipped_sum(flat_model(small()), x, y, bounds)
 
 
 def test_it_never_holds_the_gradients_of_all_examples() -> None:
@@ -271,7 +271,7 @@ def test_it_never_holds_the_gradients_of_all_examples() -> None:
 
     module = build("mlp", input_shape=(1, 28, 28), num_classes=10, seed=1)
     x, y = batch(50, 1, 28, 28)
-    model = FlatModule(module)
+    model = flat_model(module)
     with Watch():  # type: ignore[no-untyped-call]
         clipped_sum(model, x, y, (1.0,))
     # The sum itself is in double precision: twice as many.
@@ -295,7 +295,7 @@ def test_one_of_many_equal_examples_moves_the_sum_by_no_more_than_its_bound(
 ) -> None:
     # Equal examples round alike, so what each of them loses or gains adds up: the worst case for a sum.
     one = {small: batch(1, 4)[0], _image: batch(1, 2, 6, 6)[0], _text: torch.tensor([[1, 2, 2, 6]])}[make]
-    model = FlatModule(make())
+    model = flat_model(make())
     x, y = torch.cat([one] * count), torch.zeros(count, dtype=torch.int64)
     moved = clipped_sum(model, x, y, (bound,)) - clipped_sum(model, x[1:], y[1:], (bound,))
     assert 0.99 * bound < float(moved.norm()) <= bound
@@ -309,6 +309,6 @@ def test_an_infinite_gradient_contributes_nothing_however_large_the_bound() -> N
         first.bias.zero_()
         second.weight.fill_(3e38)
         third.weight.copy_(torch.tensor([[10.0], [-10.0]]))
-    model = FlatModule(nn.Sequential(first, second, third))
+    model = flat_model(nn.Sequential(first, second, third))
     found = clipped_sum(model, torch.zeros(2, 1), torch.tensor([0, 1]), (1e300,))
     assert found.tolist() == [0.0] * len(model.weights)

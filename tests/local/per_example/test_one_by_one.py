@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from fedward.core.parameters import FlatModule
+from fedward.backends.engines.flat_model import flat_model
 from fedward.local.per_example.one_by_one import clipped_one_by_one
 from local.per_example.reference import assert_equals_one_by_one, batch, reference, scored, seeded
 
@@ -247,7 +247,7 @@ def test_attention_and_transposed_convolutions_go_one_by_one() -> None:
 def test_it_never_exceeds_its_bounds_and_leaves_out_what_is_not_finite() -> None:
     module = seeded(Bare)
     x, y = batch(4, 3)
-    model = FlatModule(copy.deepcopy(module))
+    model = flat_model(copy.deepcopy(module))
     assert float(clipped_one_by_one(model, x[:1] * 1e6, y[:1], (0.1,)).double().norm()) <= 0.1
     x[2] = torch.nan
     found = clipped_one_by_one(model, x, y, (0.1,))

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from fedward.backends.engines.device import moved, own_randomness, usable_device
 from fedward.backends.engines.evaluation import Metrics, confidences, confidences_of, evaluate, metrics_of
+from fedward.backends.engines.flat_model import flat_model
 from fedward.backends.engines.gram import Gram, is_linear
 from fedward.backends.engines.module_state import ModuleState
 from fedward.backends.engines.native import Native, available, why_not
@@ -25,7 +26,6 @@ from fedward.base.randomness import from_local_seed
 from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples
 from fedward.core.failure import TrainingFailed
-from fedward.core.parameters import FlatModule
 from fedward.core.types import Job, Row
 
 Way = Literal["gram", "native", "loop"]
@@ -73,7 +73,7 @@ class Engine:
         self, module: nn.Module, device: str | torch.device = "cpu", engine: Choice | None = None
     ) -> None:
         self._device = usable_device(device)
-        self._model = FlatModule(copy.deepcopy(module).to(self._device))
+        self._model = flat_model(copy.deepcopy(module).to(self._device))
         on_cpu = self._device.type == "cpu"
         self._gram = Gram.of(self._model.module) if on_cpu else None
         wanted = chosen(engine)

@@ -15,9 +15,10 @@ from torch.nn.functional import cross_entropy, pad
 from torch.nn.modules.utils import _pair
 
 from backends.engines.native.stacks import Stack
+from fedward.backends.engines.flat_model import flat_model
 from fedward.backends.engines.native.describe import describe
 from fedward.core.examples import Examples
-from fedward.core.parameters import FlatModule, ParameterSpec
+from fedward.core.parameters import ParameterSpec
 from fedward.core.types import LocalTrainer
 from fedward.local import SGD
 
@@ -172,7 +173,7 @@ class Training:
 
     def exact(self, trainer: LocalTrainer | None = None) -> tuple[Array, bool]:
         """The update in double precision, and whether every pass kept clear of kinks."""
-        model = FlatModule(self.stack.double())
+        model = flat_model(self.stack.double())
         examples = Examples(self.examples.x.double(), self.examples.y)
         with watched(model.module) as kinks:
             (trainer or self.sgd).train(model, examples, self.rng())

@@ -13,6 +13,7 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from fedward.backends.engines.flat_model import flat_model
 from fedward.core.parameters import FlatModule, ParameterSpec
 
 _Pair = tuple[int, int]
@@ -49,7 +50,7 @@ class Stack:
 
     def flat(self) -> FlatModule:
         """The model for the loop in float32."""
-        return FlatModule(copy.deepcopy(self.module))
+        return flat_model(copy.deepcopy(self.module))
 
 
 @dataclass

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from core.stand_ins import COPIES, assert_a_copy_is_its_own, assert_same_function
-from fedward.core.parameters import FlatModule
-from fedward.core.strided_points import avoid_overrun
+from backends.engines.stand_ins import COPIES, assert_a_copy_is_its_own, assert_same_function
+from fedward.backends.engines.flat_model import flat_model
+from fedward.backends.engines.strided_points import avoid_overrun
 
 
 def convolution(**options: Any) -> nn.Conv2d:
@@ -48,8 +48,8 @@ def test_a_copy_has_parameters_of_its_own(copied: Any) -> None:
     assert_a_copy_is_its_own(layer, torch.randn(1, 4, 5, 5, dtype=torch.float64), copied)
 
 
-def test_a_flat_module_never_uses_the_stride_of_such_a_layer() -> None:
-    model = FlatModule(nn.Sequential(nn.Conv2d(3, 4, 1, stride=2), nn.Flatten(), nn.Linear(16, 2)))
+def test_a_flat_model_never_uses_the_stride_of_such_a_layer() -> None:
+    model = flat_model(nn.Sequential(nn.Conv2d(3, 4, 1, stride=2), nn.Flatten(), nn.Linear(16, 2)))
     x = torch.randn(2, 3, 4, 4)
     loss = model(x)
     names, nodes = set(), [loss.grad_fn]

@@ -10,9 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import nn
 
-from core.stand_ins import COPIES, assert_a_copy_is_its_own, assert_same_function
-from fedward.core.parameters import FlatModule
-from fedward.core.single_columns import avoid_overread
+from backends.engines.stand_ins import COPIES, assert_a_copy_is_its_own, assert_same_function
+from fedward.backends.engines.flat_model import flat_model
+from fedward.backends.engines.single_columns import avoid_overread
 
 pairs = st.tuples(st.integers(1, 4), st.integers(1, 4))
 
@@ -57,14 +57,14 @@ def test_a_kernel_that_does_not_fit_is_refused_as_before() -> None:
 
 @pytest.mark.parametrize("kernel", [(5, 2), (3, 2), (1, 2)])
 @pytest.mark.parametrize("stride", [(1, 2), (1, 3), (1, 4)])
-def test_what_is_left_in_memory_does_not_get_into_a_flat_module(
+def test_what_is_left_in_memory_does_not_get_into_a_flat_model(
     kernel: tuple[int, int], stride: tuple[int, int]
 ) -> None:
     # With AVX-512 torch itself fails here; elsewhere this cannot tell a way around from none.
     layer = convolution(kernel_size=kernel, stride=stride)
     x = torch.randn(4, 1, 10, 3)
     exact = copy.deepcopy(layer).double()(x.double()).detach()
-    model = FlatModule(layer)
+    model = flat_model(layer)
     for _ in range(10):
         leave_nan_behind()
         torch.testing.assert_close(model(x).detach().double(), exact, rtol=1e-4, atol=1e-5)
