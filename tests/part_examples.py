@@ -53,7 +53,7 @@ from fedward.clipping import (
 from fedward.core.algorithm import Algorithm
 from fedward.core.types import Aggregator
 from fedward.local import DPSGD, LOCAL_TRAINERS, FullGradient, NoisyGradient, ProjectedSGD
-from fedward.mechanisms import NOISES, GaussianNoise, NoNoise
+from fedward.mechanisms import MECHANISMS, GaussianNoise, NoNoise
 from fedward.sampling import SAMPLERS, EveryoneSampler, FixedSizeSampler, PoissonSampler
 from fedward.server import SERVERS, ServerAdam, ServerMomentum, ServerStep
 from support import tiny_sgd
@@ -103,7 +103,7 @@ SLOTS: dict[str, tuple[dict[str, Any], list[Any]]] = {
             Bulyan(malicious=2),
         ],
     ),
-    "noise": (NOISES, [GaussianNoise(multiplier=1.0), NoNoise()]),
+    "noise": (MECHANISMS, [GaussianNoise(multiplier=1.0), NoNoise()]),
     "server": (SERVERS, [ServerStep(), ServerMomentum(), ServerAdam()]),
     "poisoning": (
         POISONINGS,

@@ -108,7 +108,7 @@ def test_an_attack_touches_its_own_users_data_and_rows_only(attack: Attack) -> N
     for adversary in (staged.adversary, None):
         recorder = Recorder(expected_cohort=6.0, rows=[])
         algorithm = dataclasses.replace(
-            staged.algorithm, aggregator=recorder, noise=NoNoise(), policy=NoClipping()
+            staged.algorithm, aggregator=recorder, mechanism=NoNoise(), policy=NoClipping()
         )
         state = algorithm.init(FlatModule(PICTURE_MODEL).parameters.clone())
         plan = plan_round(algorithm, state, staged.federation, adversary, 1)

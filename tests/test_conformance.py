@@ -12,8 +12,9 @@ import pytest
 import torch
 
 import fedward
+from core.correlated import Correlated
 from fedward.core.parameters import FlatModule
-from fedward.core.types import Bounds
+from fedward.core.types import Bounds, Sensitivity
 from fedward.datasets import DATASETS
 from fedward.models import MODELS
 from fedward.presets import PRESETS
@@ -153,11 +154,21 @@ def test_a_sensitivity_grows_with_the_bound_or_is_none(aggregator: Any, adjacenc
         assert 0 < one < math.inf
 
 
-@pytest.mark.parametrize("noise", parts("noise"), ids=repr)
-def test_noise_has_the_shape_of_the_mean(noise: Any) -> None:
-    drawn = noise.draw(torch.ones(7, dtype=torch.float64), 0.1, np.random.default_rng(0))
-    assert drawn.shape == (7,)
-    assert drawn.dtype == torch.float64
+@pytest.mark.parametrize("mechanism", [*parts("noise"), Correlated(multiplier=1.0, rounds=3)], ids=repr)
+def test_a_mechanism_keeps_the_shape_of_the_mean_and_of_its_state(mechanism: Any) -> None:
+    mean = torch.ones(7, dtype=torch.float64)
+    state = before = mechanism.init(mean)
+    copies = [tensor.clone() for tensor in before]
+    sensitivity = Sensitivity(row=0.5, share=0.2)
+    for _ in range(3):
+        private, state = mechanism.privatise(mean, sensitivity, state, np.random.default_rng(0))
+        assert private.shape == (7,)
+        assert private.dtype == torch.float64
+        assert [tensor.shape for tensor in state] == [tensor.shape for tensor in before]
+    assert all(torch.equal(a, b) for a, b in zip(before, copies, strict=True))
+    assert torch.equal(mean, torch.ones(7, dtype=torch.float64))
+    assert mechanism.multiplier >= 0
+    assert mechanism.whole_training is None or mechanism.whole_training > 0
 
 
 def test_every_preset_has_an_example_here() -> None:

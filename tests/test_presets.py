@@ -152,7 +152,7 @@ def test_adaptive_clipping_costs_no_more_than_a_fixed_bound_with_the_same_noise(
     assert adaptive.guarantee(100, 50, 1e-5, "pld").epsilon == pytest.approx(
         fixed.guarantee(100, 50, 1e-5, "pld").epsilon, rel=1e-6
     )
-    assert adaptive.noise.multiplier > 1.3
+    assert adaptive.mechanism.multiplier > 1.3
 
 
 def test_weak_dp_prints_the_huge_epsilon_that_its_noise_buys() -> None:
@@ -160,7 +160,7 @@ def test_weak_dp_prints_the_huge_epsilon_that_its_noise_buys() -> None:
         num_users=100, sampler=PoissonSampler(rate=0.2), local=tiny_sgd(), clip_bound=2.0, noise_std=0.025
     )
     assert algorithm.noise_std(2.0) == pytest.approx(0.025)
-    assert algorithm.noise.multiplier == pytest.approx(0.25)
+    assert algorithm.mechanism.multiplier == pytest.approx(0.25)
     guarantee = algorithm.guarantee(100, 10, 1e-5, "rdp")
     assert guarantee.private
     assert 50 < guarantee.epsilon < math.inf

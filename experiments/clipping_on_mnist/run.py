@@ -100,7 +100,7 @@ def train(task: tuple[str, int, Algorithm, int]) -> Record:
         "name": name,
         "seed": seed,
         "rounds": rounds,
-        "noise_multiplier": algorithm.noise.multiplier,
+        "noise_multiplier": algorithm.mechanism.multiplier,
         "epsilon": state.ledger.guarantee(DELTA, "pld").epsilon,
         "accuracy": accuracy,
         "bounds": bounds,

@@ -55,7 +55,7 @@ def test_a_file_becomes_the_parts_it_names() -> None:
     algorithm = experiment.make_algorithm(federation, tiny_model(64, 10))
     assert federation.num_users == 20
     assert algorithm.sampler == PoissonSampler(rate=0.5)
-    assert algorithm.noise.multiplier == 1
+    assert algorithm.mechanism.multiplier == 1
     assert algorithm.local.epochs == 1  # type: ignore[attr-defined]
     assert algorithm.server.learning_rate == 0.01  # type: ignore[attr-defined]
     assert algorithm.aggregator.expected_cohort == 10  # type: ignore[attr-defined]

@@ -148,7 +148,7 @@ def test_a_bound_of_a_later_round_that_will_not_do_is_refused_before_the_first(
     algorithm = replace(
         tiny_algorithm(),
         norm=PerLayerNorm(sizes=sizes),
-        noise=GaussianNoise(multiplier=0.01),
+        mechanism=GaussianNoise(multiplier=0.01),
         policy=Table(clip_bound=0.5, then=((7, bounds), (9, bounds))),
     )
     with pytest.raises(InvalidValue, match=message):

@@ -34,7 +34,9 @@ BOUND, USERS = 0.7, 12
 
 def quiet(**changes: Any) -> Algorithm:
     """Everybody in every round and no noise: what is left is what rows were clipped to."""
-    return replace(tiny_algorithm(sampler=EveryoneSampler(), clip_bound=BOUND), noise=NoNoise(), **changes)
+    return replace(
+        tiny_algorithm(sampler=EveryoneSampler(), clip_bound=BOUND), mechanism=NoNoise(), **changes
+    )
 
 
 ALGORITHMS: dict[str, Callable[[], Algorithm]] = {

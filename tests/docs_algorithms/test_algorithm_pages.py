@@ -12,7 +12,7 @@ from fedward.attacks import MODEL_POISONINGS, POISONINGS, WHO
 from fedward.attacks.poisoning import FEATURES, PATTERNS
 from fedward.clipping import CLIP_POLICIES
 from fedward.local import LOCAL_TRAINERS
-from fedward.mechanisms import NOISES
+from fedward.mechanisms import MECHANISMS
 from fedward.presets import PRESETS
 from fedward.sampling import SAMPLERS
 from fedward.server import SERVERS
@@ -22,7 +22,7 @@ TABLES = {
     "local trainer": LOCAL_TRAINERS,
     "clip policy": CLIP_POLICIES,
     "aggregator": AGGREGATORS,
-    "noise": NOISES,
+    "noise": MECHANISMS,
     "server step": SERVERS,
     "attacker": WHO,
     "data poisoning": POISONINGS,

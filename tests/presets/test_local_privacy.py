@@ -111,12 +111,12 @@ def test_ldp_fedsgd_is_local_at_half_the_noise_for_the_rounds_of_each_user() -> 
 def test_all_presets_leave_rows_unclipped_and_unnoised_at_the_server() -> None:
     for algorithm in (ldp(), insdp_fedsgd(**FIGURE_12), local_dp(sampler=EveryoneSampler(), local=dp_sgd())):
         assert not algorithm.server_clips
-        assert algorithm.noise.multiplier == 0
+        assert algorithm.mechanism.multiplier == 0
         assert algorithm.unproven == ""
         assert algorithm.noise_source == "seeded"
     system = ldp(noise_source="system")
     assert isinstance(system.local, NoisyGradient)
-    assert (system.noise_source, system.noise.source) == ("system", "seeded")
+    assert (system.noise_source, system.mechanism.source) == ("system", "seeded")
     assert system.new_user_ledgers(3).noise_source == system.new_ledger().noise_source == "system"
 
 
@@ -124,7 +124,7 @@ def test_all_presets_leave_rows_unclipped_and_unnoised_at_the_server() -> None:
     ("changes", "message"),
     [
         ({"local": tiny_sgd()}, "need a private trainer"),
-        ({"noise": GaussianNoise(multiplier=1.0)}, "got both, use one of them"),
+        ({"mechanism": GaussianNoise(multiplier=1.0)}, "got both, use one of them"),
         ({"void": "why"}, "cannot be void"),
         ({"accounting": "nobody"}, "accounting must be one of server, users, aggregate"),
     ],

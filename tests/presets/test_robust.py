@@ -68,7 +68,7 @@ def test_it_promises_no_privacy_and_prints_no_number(name: str) -> None:
 def test_noise_cannot_be_put_on_top(name: str) -> None:
     algorithm = make(name, clip_bound=0.5)
     with pytest.raises(InvalidValue, match="noise needs an aggregator with a sensitivity"):
-        Algorithm(**(vars(algorithm) | {"noise": GaussianNoise(multiplier=1.0)}))
+        Algorithm(**(vars(algorithm) | {"mechanism": GaussianNoise(multiplier=1.0)}))
 
 
 @pytest.mark.parametrize("name", RULES)

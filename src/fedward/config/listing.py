@@ -15,7 +15,7 @@ from fedward.certificates.confidence import METHODS
 from fedward.clipping import CLIP_POLICIES
 from fedward.datasets import DATASETS, partition
 from fedward.local import LOCAL_TRAINERS
-from fedward.mechanisms import NOISES
+from fedward.mechanisms import MECHANISMS
 from fedward.models import MODELS
 from fedward.presets import PRESETS
 from fedward.privacy import ACCOUNTANTS
@@ -92,7 +92,7 @@ KINDS: dict[str, Kind] = {
             name="clip policy", place="algorithm.policy", parts=CLIP_POLICIES, supplied=("expected_cohort",)
         ),
         Kind(name="aggregator", place=_IN_PRESETS, parts=AGGREGATORS),
-        Kind(name="noise", place=_IN_PRESETS, parts=NOISES),
+        Kind(name="noise", place=_IN_PRESETS, parts=MECHANISMS),
         Kind(name="server step", place="algorithm.server", parts=SERVERS, supplied=()),
         Kind(name="data set", place="[data] name", parts=DATASETS, supplied=("seed",)),
         Kind(name="split", place="[data] split", parts=_SPLITS),

@@ -16,11 +16,13 @@ from fedward.core.types import (
     Aggregator,
     Bounds,
     ClipPolicy,
+    Cohorts,
     LocalTrainer,
-    Noise,
+    Mechanism,
     Norm,
     PrivateTrainer,
     Sampler,
+    Sensitivity,
     ServerOptimizer,
     ServerState,
 )
@@ -42,7 +44,7 @@ class Algorithm:
     """One federated learning algorithm.
 
     A round draws a cohort (``sampler``), trains locally (``local``), measures and clips the updates
-    (``norm``, ``policy``), combines them (``aggregator``), adds ``noise`` and steps (``server``).
+    (``norm``, ``policy``), combines them (``aggregator``), adds noise (``mechanism``) and steps (``server``).
 
     What it guarantees follows from what the parts declare: the noise multiplier of a round's event is the
     noise's standard deviation divided by the aggregator's sensitivity under the sampler's adjacency. Where
@@ -68,7 +70,7 @@ class Algorithm:
     norm: Norm
     policy: ClipPolicy
     aggregator: Aggregator
-    noise: Noise
+    mechanism: Mechanism
     server: ServerOptimizer
     accounting: Accounting = "server"
     server_clips: bool = True
@@ -86,6 +88,14 @@ class Algorithm:
                 f"aggregator must take rows one after the other, got {self.aggregator}; a rule that needs "
                 "all rows goes into AllRows(rule=...)"
             )
+        if not callable(getattr(self.mechanism, "privatise", None)):
+            raise InvalidType(
+                f"mechanism must make an aggregate private, got {self.mechanism}; "
+                "fedward.core.types.Mechanism says how"
+            )
+        if self.mechanism.whole_training is not None:
+            whole("rounds of a mechanism that is charged for a whole training", self.mechanism.whole_training)
+            self.looks(0)
         if self.policy.reads_norms and not self.policy.unproven:
             raise InvalidValue(
                 "a clip policy that reads the norms of the same round must say why no ε covers it "
@@ -93,7 +103,7 @@ class Algorithm:
             )
         if self.norm.groups > 1 and not self.policy.per_group:
             raise InvalidValue(f"per-layer clipping needs a policy for several bounds, got {self.policy}")
-        if self.noise.multiplier == 0:
+        if self.mechanism.multiplier == 0:
             return
         if self.aggregator.sensitivity(1.0, "add/remove") is None:
             raise InvalidValue(f"noise needs an aggregator with a sensitivity, got {self.aggregator}")
@@ -106,12 +116,12 @@ class Algorithm:
         if self.void and self.accounting == "users":
             raise InvalidValue(f"what each user's own noise guarantees cannot be void, got {self.void!r}")
         if self.accounting == "server":
-            if not self.server_clips and self.noise.multiplier > 0:
+            if not self.server_clips and self.mechanism.multiplier > 0:
                 raise InvalidValue("noise of the server needs rows that the server has clipped")
             return
         if not isinstance(self.local, PrivateTrainer):
             raise InvalidValue(f"users that protect themselves need a private trainer, got {self.local}")
-        if self.noise.multiplier > 0:
+        if self.mechanism.multiplier > 0:
             raise InvalidValue(
                 "the server's noise and the users' are accounted for apart: got both, use one of them"
             )
@@ -161,14 +171,14 @@ class Algorithm:
     @property
     def noise_source(self) -> Source:
         """Where the noise that protects comes from."""
-        return self.noise.source if self.accounting == "server" else self.protector.noise_source
+        return self.mechanism.source if self.accounting == "server" else self.protector.noise_source
 
     @property
     def unproven(self) -> str:
         """Why this algorithm has no ε; empty if it has one."""
         if self.void:
             return self.void
-        if self.accounting == "server" and self.noise.multiplier == 0:
+        if self.accounting == "server" and self.mechanism.multiplier == 0:
             if isinstance(self.local, PrivateTrainer):
                 return "the server adds no noise, and this algorithm does not account for the users' own"
             return "no noise is added"
@@ -177,6 +187,11 @@ class Algorithm:
     def looks(self, round: int) -> tuple[float, ...]:
         """The noise multipliers of the clip policy's looks in a round; refuses those nobody accounts for."""
         looks = self.policy.looks(round)
+        if looks and self.mechanism.whole_training is not None:
+            raise InvalidValue(
+                "noise that is charged for a whole training needs a clip bound without looks, got "
+                f"{self.policy}, which looks in round {round}"
+            )
         if looks and self.accounting == "aggregate":
             raise InvalidValue(
                 f"the noise of a whole cohort needs a clip bound without looks, got {self.policy}, which "
@@ -189,31 +204,33 @@ class Algorithm:
             )
         return looks
 
-    def round_event(self, num_users: int, round: int) -> DpEvent:
+    def round_event(self, num_users: int, round: int, *, again: bool = False) -> DpEvent:
         """What one round does to all users: the event of the cohort, amplified by its sampling.
 
         Where the clip policy looks at private norms the event is composed of the model's noise, first, and
         the looks; accountants fold them into one Gaussian. Where users protect themselves it is that of the
-        looks alone: see ``user_event``.
+        looks alone: see ``user_event``. A mechanism that is charged for its whole training is charged in
+        round 0, and once more for each round that is done ``again`` with fresh noise.
         """
         looks = self.looks(round)
         if self.unproven:
             return NonPrivateDpEvent()
         if self.accounting == "aggregate":
             return aggregate_event(self.protector.local_event(round), self.sampler.expected_size(num_users))
+        moves = self._look_moves(self.sampler.adjacency) if looks else 1.0
         if self.accounting == "users":
             if not looks:
                 return NoOpDpEvent()
-            moves = self._look_moves(self.sampler.adjacency)
             return self.sampler.amplify(GaussianDpEvent(fold(*looks) / moves), num_users)
-        # The ratio of sensitivities is exactly 1 or 1/2: the event keeps a multiplier to the last bit.
+        covered = self.mechanism.whole_training
+        if covered is not None and round >= covered:
+            raise InvalidValue(f"round must be below {covered}, which {self.mechanism} covers, got {round}")
+        if covered is not None and round > 0 and not again:
+            return NoOpDpEvent()
         ratio = self._sensitivity("add/remove") / self._sensitivity(self.sampler.adjacency)
-        moves = self._look_moves(self.sampler.adjacency) if looks else 1.0
-        shares = [
-            GaussianDpEvent(self.noise.multiplier * ratio),
-            *(GaussianDpEvent(z / moves) for z in looks),
-        ]
-        return self.sampler.amplify(shares[0] if len(shares) == 1 else ComposedDpEvent(shares), num_users)
+        looked = tuple(z / moves for z in looks)
+        cohorts = Cohorts(sampler=self.sampler, num_users=num_users, looks=looked)
+        return self.mechanism.event(ratio, cohorts)
 
     def user_event(self, round: int) -> DpEvent:
         """What one round costs each user of its cohort, where users protect themselves.
@@ -278,11 +295,16 @@ class Algorithm:
         bounds = self.policy.bound(state.policy, state.round, norms)
         return bounds * self.norm.groups if len(bounds) == 1 else bounds
 
+    def sensitivity(self, bound: float) -> Sensitivity:
+        """How far one user with a row of norm at most ``bound`` moves the aggregate; infinite if unproven."""
+        share = self.aggregator.sensitivity(1.0, "add/remove")
+        return Sensitivity(row=bound, share=math.inf if share is None else share)
+
     def noise_std(self, bound: float) -> float:
         """Standard deviation of the noise on the aggregate of rows of norm at most ``bound``."""
-        if self.noise.multiplier == 0:
+        if self.mechanism.multiplier == 0:
             return 0.0
-        return self.noise.multiplier * bound * self._sensitivity("add/remove")
+        return self.sensitivity(bound).times(self.mechanism.multiplier)
 
     def init(
         self, parameters: Tensor, replica: int = 0, num_users: int | None = None, draw: str = ""
@@ -297,6 +319,7 @@ class Algorithm:
             parameters=parameters,
             server=self.server.init(parameters),
             policy=self.policy.init(),
+            mechanism=self.mechanism.init(parameters),
             ledger=self.new_ledger(),
             users=self.new_user_ledgers(num_users) if self.accounting == "users" and num_users else None,
             draw=checked_draw(draw),

@@ -26,7 +26,7 @@ def check_setup(
     """Raises with a clear message if training could not work or its guarantee could not hold."""
     algorithm.sampler.check(federation.num_users)
     check_cohort(algorithm, federation.num_users)
-    if algorithm.noise.multiplier > 0 or isinstance(algorithm.local, PrivateTrainer):
+    if algorithm.mechanism.multiplier > 0 or isinstance(algorithm.local, PrivateTrainer):
         refuse_batch_norm(module)
     check_output(module, federation)
     if isinstance(algorithm.local, PrivateTrainer):

@@ -19,8 +19,30 @@ def check_rounds(algorithm: Algorithm, rounds: int) -> None:
     """
     for t in range(rounds):
         algorithm.looks(t)
+    if algorithm.mechanism.whole_training is not None:
+        check_whole_training(algorithm, rounds, algorithm.mechanism.whole_training)
     tried = {*decisive(algorithm.local, rounds), *_extremes(algorithm, rounds)}
     _try_each(sorted(tried), rounds, lambda t: algorithm.local.at_round(t, bounds_of(algorithm, t)))
+
+
+def check_whole_training(algorithm: Algorithm, rounds: int, covered: int) -> None:
+    """One event covers rounds of one sensitivity, and only so many of them."""
+    if rounds > covered:
+        raise InvalidValue(
+            f"rounds must be at most {covered}, which {algorithm.mechanism} covers, got {rounds}"
+        )
+    if algorithm.policy.reads_norms or algorithm.policy.init():
+        raise InvalidValue(
+            "noise that is charged for a whole training needs a clip bound that stays, got "
+            f"{algorithm.policy}"
+        )
+    first = bounds_of(algorithm, 0)
+    for t in range(1, rounds):
+        if (bounds := bounds_of(algorithm, t)) != first:
+            raise InvalidValue(
+                "noise that is charged for a whole training needs a clip bound that stays, got "
+                f"{total_bound(first)} and then {total_bound(bounds)} in round {t}"
+            )
 
 
 def check_attacked_rounds(adversary: Adversary, algorithm: Algorithm, rounds: int) -> None:
@@ -64,7 +86,7 @@ def check_bounds(algorithm: Algorithm, bounds: Bounds) -> None:
     for bound in bounds:
         if not bound > 0:
             raise InvalidValue(f"clip bound must be positive, got {bound}")
-    if algorithm.noise.multiplier > 0 and bounds:
+    if algorithm.mechanism.multiplier > 0 and bounds:
         std = algorithm.noise_std(total_bound(bounds))
         if not 0 < std < math.inf:
             raise InvalidValue(f"standard deviation of the noise must be positive and finite, got {std}")

@@ -75,7 +75,8 @@ def plan_round(
             if poisoned is not None:
                 job = replace(job, version=poisoned[0], examples=poisoned[1])
         jobs.append(job)
-    event = algorithm.round_event(federation.num_users, t)
+    again = state.ledger.reserved is not None and source == "system"
+    event = algorithm.round_event(federation.num_users, t, again=again)
     return Plan(round=t, cohort=cohort, jobs=tuple(jobs), event=event, bounds=bounds, adversary=adversary)
 
 
@@ -112,14 +113,15 @@ def finish_round(
         looked_at.append(row_norms if row.reported is None else (row.reported,))
         outcomes.append((row.user, row.outcome))
 
-    parameters, server = state.parameters, state.server
+    parameters, server, mechanism = state.parameters, state.server, state.mechanism
     kept = _why_kept(algorithm, taken, outcomes)
     if not kept:
         mean = aggregator.finish(total)
         # A stream from system entropy is drawn anew each time: a resumed round does not repeat its noise.
         rng = private_stream(source, seed, "noise", replica=replica, round=t, draw=draw)
-        noisy_mean = mean + algorithm.noise.draw(mean, algorithm.noise_std(total_bound(bounds)), rng)
-        parameters, server = algorithm.server.step(state.parameters, noisy_mean, state.server)
+        sensitivity = algorithm.sensitivity(total_bound(bounds))
+        private, mechanism = algorithm.mechanism.privatise(mean, sensitivity, state.mechanism, rng)
+        parameters, server = algorithm.server.step(state.parameters, private, state.server)
 
     # Only now may the bound move: the noise above had to be scaled by the bound the rows were clipped to.
     look = private_stream(source, seed, "look", replica=replica, round=t, draw=draw)
@@ -142,6 +144,7 @@ def finish_round(
         parameters=parameters,
         server=server,
         policy=policy,
+        mechanism=mechanism,
         ledger=state.ledger.settle(t),
         users=state.users.settle(t) if state.users is not None else None,
     )

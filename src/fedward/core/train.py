@@ -121,6 +121,9 @@ def _checked(state: ServerState, algorithm: Algorithm, size: int, num_users: int
         raise InvalidValue(
             f"state must hold {size} parameters for this model, got {state.parameters.numel()}"
         )
+    shapes = [tensor.shape for tensor in algorithm.mechanism.init(state.parameters)]
+    if [tensor.shape for tensor in state.mechanism] != shapes:
+        raise InvalidValue(f"state must hold what {algorithm.mechanism} carries from round to round")
     if algorithm.accounting != "users":
         if state.users is not None:
             raise InvalidValue("state must come from a training that the server protects, got users' ledgers")

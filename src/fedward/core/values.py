@@ -11,7 +11,7 @@ from torch import Tensor
 
 from fedward.core.adversary import Adversary
 from fedward.core.examples import Examples
-from fedward.core.parts import Bounds, LocalTrainer, PolicyState
+from fedward.core.parts import Bounds, LocalTrainer, MechanismState, PolicyState
 from fedward.core.plain import as_plain
 from fedward.privacy.ledger import Ledger
 from fedward.privacy.user_ledgers import UserLedgers
@@ -22,8 +22,9 @@ class ServerState:
     """All that one replica needs to go on: what a checkpoint holds.
 
     ``users`` is what every user has spent on its own device; None where the server protects them. ``draw``
-    names the set of replicas that it is one of: see ``fedward.base.randomness``. Its tensors are plain ones,
-    whatever class they were given in.
+    names the set of replicas that it is one of: see ``fedward.base.randomness``. ``mechanism`` is what the
+    noise of later rounds depends on, and as secret as the noise. Its tensors are plain ones, whatever class
+    they were given in.
     """
 
     replica: int
@@ -34,12 +35,15 @@ class ServerState:
     ledger: Ledger
     users: UserLedgers | None = None
     draw: str = ""
+    mechanism: MechanismState = ()
 
     def __post_init__(self) -> None:
         parameters = as_plain("parameters of a state", self.parameters)
         server = tuple(as_plain("tensors of the server's optimiser", each) for each in self.server)
+        mechanism = tuple(as_plain("tensors of the mechanism", each) for each in self.mechanism)
         object.__setattr__(self, "parameters", parameters)
         object.__setattr__(self, "server", server)
+        object.__setattr__(self, "mechanism", mechanism)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

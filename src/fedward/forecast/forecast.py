@@ -121,7 +121,7 @@ def jobs_of(setup: Setup, rounds: int, replicas: int) -> Jobs:
     asked = replicas * rounds * cohort
     if replicas == 1 or isinstance(algorithm.local, PrivateTrainer):
         return Jobs(cohort=cohort, asked=asked, run=asked)
-    if cohort == users and algorithm.sampler.exact and algorithm.noise.multiplier == 0:
+    if cohort == users and algorithm.sampler.exact and algorithm.mechanism.multiplier == 0:
         return Jobs(cohort=cohort, asked=asked, run=rounds * cohort)
     first = users * (1 - (1 - cohort / users) ** replicas)
     return Jobs(cohort=cohort, asked=asked, run=first + replicas * (rounds - 1) * cohort)

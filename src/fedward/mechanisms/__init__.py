@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fedward.core.types import Noise
+from fedward.core.types import Mechanism
 from fedward.mechanisms.gaussian import GaussianNoise
 from fedward.mechanisms.no_noise import NoNoise
 
-NOISES: dict[str, type[Noise]] = {
+MECHANISMS: dict[str, type[Mechanism]] = {
     "gaussian": GaussianNoise,
     "none": NoNoise,
 }
 
-__all__ = ["NOISES", "GaussianNoise", "NoNoise"]
+__all__ = ["MECHANISMS", "GaussianNoise", "NoNoise"]

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from dp_accounting import DpEvent, GaussianDpEvent
 from torch import Tensor
 
 from fedward.base.randomness import SOURCES, Source, system_normal
 from fedward.base.validate import one_of, positive
+from fedward.core.types import Cohorts, MechanismState, Sensitivity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +42,21 @@ class GaussianNoise:
         positive("noise multiplier", self.multiplier)
         one_of("noise source", self.source, SOURCES)
 
-    def draw(self, mean: Tensor, std: float, rng: np.random.Generator) -> Tensor:
-        normal = rng.standard_normal(mean.numel()) if self.source == "seeded" else system_normal(mean.numel())
-        return torch.from_numpy(normal).mul_(std).view_as(mean)
+    @property
+    def whole_training(self) -> None:
+        """Every round is charged for itself: its noise has nothing to do with that of others."""
+
+    def init(self, parameters: Tensor) -> MechanismState:
+        return ()
+
+    def privatise(
+        self, aggregate: Tensor, sensitivity: Sensitivity, state: MechanismState, rng: np.random.Generator
+    ) -> tuple[Tensor, MechanismState]:
+        size = aggregate.numel()
+        normal = rng.standard_normal(size) if self.source == "seeded" else system_normal(size)
+        noise = torch.from_numpy(normal).mul_(sensitivity.times(self.multiplier)).view_as(aggregate)
+        return aggregate + noise, state
+
+    def event(self, ratio: float, cohorts: Cohorts) -> DpEvent:
+        # The ratio is exactly 1 or 1/2: the event keeps a multiplier to the last bit.
+        return cohorts.amplify(GaussianDpEvent(self.multiplier * ratio))

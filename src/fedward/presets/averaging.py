@@ -27,7 +27,7 @@ def fedavg(*, sampler: Sampler, local: LocalTrainer, server: ServerOptimizer | N
         norm=FlatNorm(),
         policy=NoClipping(),
         aggregator=WeightedMean(),
-        noise=NoNoise(),
+        mechanism=NoNoise(),
         server=server or ServerStep(),
     )
 
@@ -48,6 +48,6 @@ def fedsgd(*, sampler: Sampler, learning_rate: float, learning_rate_decay: float
         norm=FlatNorm(),
         policy=NoClipping(),
         aggregator=WeightedMean(),
-        noise=NoNoise(),
+        mechanism=NoNoise(),
         server=ServerStep(learning_rate=learning_rate),
     )

@@ -195,7 +195,7 @@ def _self_protected(
         norm=FlatNorm(),
         policy=policy,
         aggregator=aggregator,
-        noise=NoNoise(),
+        mechanism=NoNoise(),
         server=server or ServerStep(),
         accounting=accounting,
         server_clips=False,  # rows carry noise that is larger than any clip bound

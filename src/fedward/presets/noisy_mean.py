@@ -30,7 +30,7 @@ def noisy_mean(
         norm=norm,
         policy=policy,
         aggregator=Mean(expected_cohort=expected_cohort(sampler, num_users)),
-        noise=GaussianNoise(multiplier=noise_multiplier, source=noise_source),
+        mechanism=GaussianNoise(multiplier=noise_multiplier, source=noise_source),
         server=server or ServerStep(),
     )
 

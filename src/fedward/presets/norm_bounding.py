@@ -36,7 +36,7 @@ def norm_bounding(
         norm=FlatNorm(),
         policy=FixedBound(clip_bound=clip_bound),
         aggregator=Mean(expected_cohort=expected_cohort(sampler, num_users)),
-        noise=NoNoise(),
+        mechanism=NoNoise(),
         server=server or ServerStep(),
     )
 

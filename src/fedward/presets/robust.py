@@ -158,6 +158,6 @@ def _robust(
         norm=FlatNorm(),
         policy=NoClipping() if clip_bound is None else FixedBound(clip_bound=clip_bound),
         aggregator=AllRows(rule=rule),
-        noise=NoNoise(),
+        mechanism=NoNoise(),
         server=server or ServerStep(),
     )

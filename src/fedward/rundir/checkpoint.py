@@ -14,8 +14,9 @@ _FORMAT = "fedward checkpoint 3"
 # Without it nobody knows which model was released: the rounds may not run again in the same directory.
 _REMEDY = "put back a copy of it, or start again in another directory with --out"
 _KEYS = {"format", "replica", "round", "parameters", "server", "policy", "ledger", "users"}
-# Of a replica that belongs to no draw it is not written: the files of such runs are what they always were.
-_DRAW = "draw"
+# Of a replica that belongs to no draw, or whose mechanism carries nothing from round to round, they are not
+# written: the files of such runs are what they always were.
+_DRAW, _MECHANISM = "draw", "mechanism"
 
 
 def to_bytes(state: ServerState) -> bytes:
@@ -24,7 +25,7 @@ def to_bytes(state: ServerState) -> bytes:
 
 def to_content(state: ServerState) -> dict[str, Any]:
     """The state as tensors and plain values."""
-    content = {
+    content: dict[str, Any] = {
         "format": _FORMAT,
         "replica": state.replica,
         "round": state.round,
@@ -34,7 +35,11 @@ def to_content(state: ServerState) -> dict[str, Any]:
         "ledger": ledger_file.dumps(state.ledger),
         "users": None if state.users is None else user_ledgers_file.dumps(state.users),
     }
-    return content | {_DRAW: state.draw} if state.draw else content
+    if state.draw:
+        content[_DRAW] = state.draw
+    if state.mechanism:
+        content[_MECHANISM] = list(state.mechanism)
+    return content
 
 
 def from_bytes(content: bytes, source: str) -> ServerState:
@@ -44,7 +49,8 @@ def from_bytes(content: bytes, source: str) -> ServerState:
 
 def from_content(saved: Any, source: str) -> ServerState:
     """The state that ``to_content`` was given; anything else is refused."""
-    if not isinstance(saved, dict) or saved.get("format") != _FORMAT or saved.keys() - {_DRAW} != _KEYS:
+    known = isinstance(saved, dict) and saved.get("format") == _FORMAT
+    if not known or saved.keys() - {_DRAW, _MECHANISM} != _KEYS:
         raise InvalidValue(f"{source} must be a file of the format {_FORMAT!r}")
     ledger, _ = ledger_file.loads(saved["ledger"])
     return ServerState(
@@ -56,4 +62,5 @@ def from_content(saved: Any, source: str) -> ServerState:
         ledger=ledger,
         users=None if saved["users"] is None else user_ledgers_file.loads(saved["users"]),
         draw=checked_draw(saved.get(_DRAW, "")),
+        mechanism=tuple(saved.get(_MECHANISM, ())),
     )
