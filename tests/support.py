@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from fedward.core.algorithm import Algorithm
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
+from fedward.core.poison import poison_data
 from fedward.core.round import finish_round, plan_round
 from fedward.core.types import (
     Adversary,
@@ -81,6 +82,13 @@ def tiny_algorithm(num_users: int = 12, **changes: Any) -> Algorithm:
     return user_dp_fedavg(**(arguments | changes))
 
 
+def plan_simulated(
+    algorithm: Algorithm, state: ServerState, federation: Federation, adversary: Adversary | None, seed: int
+) -> Plan:
+    """The plan of a round with the adversary's data in it, as a simulation trains it."""
+    return poison_data(plan_round(algorithm, state, federation.roster, adversary, seed), federation, seed)
+
+
 def one_round(
     algorithm: Algorithm,
     state: ServerState,
@@ -91,7 +99,7 @@ def one_round(
     adversary: Adversary | None = None,
 ) -> tuple[ServerState, RoundLog, Plan]:
     """A round in which user u sends ``send(u)`` whatever its job was."""
-    plan = plan_round(algorithm, state, federation, adversary, seed)
+    plan = plan_simulated(algorithm, state, federation, adversary, seed)
     reserved = replace(state, ledger=state.ledger.reserve(plan.round, plan.event))
     rows = [Row(job.user, send(job.user)) for job in plan.jobs]
     state, log = finish_round(algorithm, reserved, plan, rows, seed)

@@ -19,13 +19,13 @@ from fedward.base.validate import InvalidValue
 from fedward.clipping import NoClipping
 from fedward.core.algorithm import Algorithm
 from fedward.core.parameters import FlatModule
-from fedward.core.round import finish_round, plan_round
+from fedward.core.round import finish_round
 from fedward.core.types import RoundLog, ServerState
 from fedward.local import SGD
 from fedward.mechanisms import NoNoise
 from fedward.sampling import FixedSizeSampler, PoissonSampler
 from part_examples import PRESET_EXAMPLES, parts
-from support import tiny_algorithm, tiny_picture_model, tiny_pictures, tiny_sgd
+from support import plan_simulated, tiny_algorithm, tiny_picture_model, tiny_pictures, tiny_sgd
 
 PICTURES, PICTURE_MODEL = tiny_pictures(), tiny_picture_model()
 
@@ -111,7 +111,7 @@ def test_an_attack_touches_its_own_users_data_and_rows_only(attack: Attack) -> N
             staged.algorithm, aggregator=recorder, mechanism=NoNoise(), policy=NoClipping()
         )
         state = algorithm.init(FlatModule(PICTURE_MODEL).parameters.clone())
-        plan = plan_round(algorithm, state, staged.federation, adversary, 1)
+        plan = plan_simulated(algorithm, state, staged.federation, adversary, 1)
         state = dataclasses.replace(state, ledger=state.ledger.reserve(0, plan.event))
         rows = fedward.InProcess(PICTURE_MODEL, staged.federation).train(plan.jobs)
         finish_round(algorithm, state, plan, rows, 1)

@@ -70,7 +70,7 @@ def test_the_whole_round_keeps_the_declared_sensitivity(adjacency: str) -> None:
     algorithm = tiny_algorithm(sampler=EveryoneSampler(adjacency=adjacency))  # type: ignore[arg-type]
     federation, model = tiny_federation(), tiny_model()
     state = algorithm.init(ParameterSpec.of(model).flatten(model))
-    plan = plan_round(algorithm, state, federation, None, 1)
+    plan = plan_round(algorithm, state, federation.roster, None, 1)
     state = replace(state, ledger=state.ledger.reserve(0, plan.event))
     generator = torch.Generator().manual_seed(0)
     honest = [torch.randn(state.parameters.shape, generator=generator) for _ in plan.jobs]

@@ -23,10 +23,9 @@ from fedward.attacks.poisoning import (
 from fedward.base.randomness import stream
 from fedward.core.examples import Examples
 from fedward.core.parameters import ParameterSpec
-from fedward.core.round import plan_round
 from fedward.core.types import Sight
 from fedward.sampling import EveryoneSampler
-from support import tiny_algorithm, tiny_picture_model, tiny_pictures, tiny_sgd
+from support import plan_simulated, tiny_algorithm, tiny_picture_model, tiny_pictures, tiny_sgd
 
 PICTURES = tiny_pictures()
 FEATURE = BoldDigit(label=1, ink=0.3)
@@ -175,7 +174,7 @@ def test_the_servers_count_of_examples_does_not_follow_the_attackers() -> None:
     adversary = crew(data=(SinglePixel(rate=0.2),))
     model = tiny_picture_model()
     state = ALGORITHM.init(ParameterSpec.of(model).flatten(model))
-    plan = plan_round(ALGORITHM, state, PICTURES, adversary, 1)
+    plan = plan_simulated(ALGORITHM, state, PICTURES, adversary, 1)
     for job in plan.jobs:
         assert job.num_examples == 6
         assert (job.examples is not None) == (job.user in adversary.users)

@@ -168,7 +168,7 @@ def test_measuring_and_training_change_neither_the_data_nor_the_next_figure(case
 def test_checking_a_setup_leaves_the_data_alone(case: str) -> None:
     model, federation = case_of(case)
     before = [tensor.clone() for tensor in tensors(federation)]
-    check_setup(tiny_algorithm(num_users=6), model, federation, rounds=3)
+    check_setup(tiny_algorithm(num_users=6), model, federation.roster, rounds=3)
     assert_untouched(federation, before)
 
 

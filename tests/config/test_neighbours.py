@@ -90,7 +90,7 @@ def updates(setup: Setup) -> NDArray[np.float64]:
     )
     algorithm = everybody.algorithm
     state = algorithm.init(ParameterSpec.of(setup.model).flatten(setup.model))
-    plan = plan_round(algorithm, state, setup.federation, None, 1)
+    plan = plan_round(algorithm, state, setup.federation.roster, None, 1)
     backend = InProcess(setup.model, setup.federation)
     try:
         rows = [row.update for row in backend.train(plan.jobs)]

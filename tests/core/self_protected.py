@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from dp_accounting import DpEvent
+from torch import Tensor, nn
+
 import fedward
+from fedward.base.randomness import Source
 from fedward.core.algorithm import Algorithm
+from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
-from fedward.core.types import ServerState
+from fedward.core.types import Bounds, ServerState
 from fedward.local import DPSGD
 from fedward.presets import insdp_fedavg, ldp_fedsgd
+from fedward.privacy.events import Adjacency
+from fedward.privacy.guarantee import Unit
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
 from support import tiny_federation, tiny_model
 
@@ -28,6 +37,28 @@ def dp_sgd(**changes: Any) -> DPSGD:
         "clip_bound": 0.5,
     }
     return DPSGD(**(fields | changes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnStream:
+    """DP-SGD that draws everything from the stream that it is given, which must then be nobody else's."""
+
+    inner: DPSGD
+    unit: Unit = "example"
+    adjacency: Adjacency = "add/remove"
+    noise_source: Source = "system"
+
+    def local_event(self, round: int) -> DpEvent:
+        return self.inner.local_event(round)
+
+    def check_model(self, module: nn.Module, x: Tensor) -> None:
+        self.inner.check_model(module, x)
+
+    def at_round(self, round: int, bounds: Bounds) -> OwnStream:
+        return replace(self, inner=self.inner.at_round(round, bounds))
+
+    def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> None:
+        self.inner.train(model, examples, rng)
 
 
 def insdp(**changes: Any) -> Algorithm:

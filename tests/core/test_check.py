@@ -58,7 +58,7 @@ def test_a_rule_that_needs_more_than_the_expected_cohort_is_refused_before_train
 
 def test_a_cohort_that_is_just_large_enough_is_taken() -> None:
     for sampler in (FixedSizeSampler(size=7), PoissonSampler(rate=7 / 12)):
-        check_setup(krum(sampler=sampler, local=tiny_sgd(), malicious=2), MODEL, FEDERATION)
+        check_setup(krum(sampler=sampler, local=tiny_sgd(), malicious=2), MODEL, FEDERATION.roster)
 
 
 @pytest.mark.parametrize("users", [{-1}, {3, 12}])

@@ -66,8 +66,8 @@ def test_a_learning_rate_that_falls_to_zero_is_refused_with_the_round_in_which_i
     with pytest.raises(InvalidValue, match=MESSAGE):
         fedward.train(algorithm, MODEL, FEDERATION, rounds=300, seed=1)
     with pytest.raises(InvalidValue, match=r"in round 162 of 163"):
-        check_setup(algorithm, MODEL, FEDERATION, rounds=163)
-    check_setup(algorithm, MODEL, FEDERATION, rounds=162)
+        check_setup(algorithm, MODEL, FEDERATION.roster, rounds=163)
+    check_setup(algorithm, MODEL, FEDERATION.roster, rounds=162)
 
 
 def test_trainings_together_are_checked_the_same_way() -> None:
@@ -113,7 +113,7 @@ def test_a_trainer_of_ones_own_is_tried_in_every_round() -> None:
     algorithm = tiny_algorithm(local=Own())
     with pytest.raises(InvalidValue, match=r"steps must be at least 1, got 0 in round 5 of 8 "):
         fedward.train(algorithm, MODEL, FEDERATION, rounds=8, seed=1)
-    check_setup(algorithm, MODEL, FEDERATION, rounds=5)
+    check_setup(algorithm, MODEL, FEDERATION.roster, rounds=5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +153,7 @@ def test_a_bound_of_a_later_round_that_will_not_do_is_refused_before_the_first(
     )
     with pytest.raises(InvalidValue, match=message):
         fedward.train(algorithm, MODEL, FEDERATION, rounds=20, seed=1)
-    check_setup(algorithm, MODEL, FEDERATION, rounds=7)
+    check_setup(algorithm, MODEL, FEDERATION.roster, rounds=7)
 
 
 def test_a_falling_bound_whose_noise_comes_to_nothing_is_refused() -> None:
@@ -167,7 +167,7 @@ def test_a_falling_bound_whose_noise_comes_to_nothing_is_refused() -> None:
         InvalidValue, match=rf"noise must be positive and finite, got 0\.0 in round {first} of"
     ):
         fedward.train(algorithm, MODEL, FEDERATION, rounds=1000, seed=1)
-    check_setup(algorithm, MODEL, FEDERATION, rounds=first)
+    check_setup(algorithm, MODEL, FEDERATION.roster, rounds=first)
 
 
 @pytest.mark.parametrize("make", [lambda **kw: replace(PRIVATE, **kw), lambda **kw: NoisyGradient(**kw)])
@@ -265,6 +265,6 @@ def test_a_million_rounds_are_checked_by_trying_a_few(
         return at_round(self, round, bounds)
 
     monkeypatch.setattr(kind, "at_round", counted)
-    check_setup(algorithm, MODEL, FEDERATION, adversary, 10**6)
+    check_setup(algorithm, MODEL, FEDERATION.roster, adversary, 10**6)
     assert len(made) <= 12
     assert 10**6 - 1 in made

@@ -126,7 +126,7 @@ def test_one_user_over_the_budget_ends_the_training_for_all() -> None:
     algorithm = insdp(sampler=FixedSizeSampler(size=6))
     start = algorithm.init(START, 0, 12)
     assert start.users is not None
-    cohort = plan_round(algorithm, start, FEDERATION, None, 1).cohort
+    cohort = plan_round(algorithm, start, FEDERATION.roster, None, 1).cohort
     absent = np.setdiff1d(np.arange(12), cohort)[:1]
     spent = start.users.reserve(0, absent, GaussianDpEvent(0.5)).settle(0)
     budget = Budget(epsilon=algorithm.guarantee(12, 2, 1e-5, "rdp").epsilon, delta=1e-5, accountant="rdp")

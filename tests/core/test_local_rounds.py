@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 
 import fedward
-from core.self_protected import FEDERATION, FEDSGD, MODEL, START, dp_sgd, end, insdp, ldp
+from core.self_protected import FEDERATION, FEDSGD, MODEL, START, OwnStream, dp_sgd, end, insdp, ldp
+from fedward.backends.open import open_backend
 from fedward.base.validate import InvalidValue
 from fedward.clipping import Quantile
 from fedward.core.algorithm import Algorithm
@@ -23,7 +24,7 @@ from fedward.core.types import Job, PrivateTrainer, RoundLog, Row, ServerState
 from fedward.local import NoisyGradient
 from fedward.presets import dopamine, insdp_fedsgd, user_dp_fedavg
 from fedward.sampling import EveryoneSampler, FixedSizeSampler
-from support import Tamperer, one_round, tiny_model, tiny_sgd
+from support import Tamperer, one_round, plan_simulated, tiny_model, tiny_sgd
 
 
 @pytest.mark.parametrize("algorithm", [insdp(), ldp()], ids=lambda algorithm: algorithm.name)
@@ -39,11 +40,11 @@ def test_jobs_are_private_and_their_seeds_differ_by_replica_round_and_user(algor
     for replica in (0, 1):
         for t in (0, 1):
             state = replace(algorithm.init(START, replica, 12), round=t)
-            plan = plan_round(algorithm, state, FEDERATION, None, 1)
+            plan = plan_round(algorithm, state, FEDERATION.roster, None, 1)
             assert all(job.private for job in plan.jobs)
             seeds += [job.seed for job in plan.jobs]
             assert [job.seed for job in plan.jobs] == [
-                job.seed for job in plan_round(algorithm, state, FEDERATION, None, 1).jobs
+                job.seed for job in plan_round(algorithm, state, FEDERATION.roster, None, 1).jobs
             ]
     assert len(set(seeds)) == len(seeds) == 2 * 2 * 12
 
@@ -53,10 +54,10 @@ def test_jobs_without_private_randomness_have_the_same_seeds_in_every_replica() 
     algorithm = user_dp_fedavg(
         num_users=12, sampler=EveryoneSampler(), local=tiny_sgd(), clip_bound=0.5, noise_multiplier=1.0
     )
-    plans = [plan_round(algorithm, algorithm.init(START, r), FEDERATION, None, 1) for r in (0, 1)]
+    plans = [plan_round(algorithm, algorithm.init(START, r), FEDERATION.roster, None, 1) for r in (0, 1)]
     assert not any(job.private for plan in plans for job in plan.jobs)
     assert [job.seed for job in plans[0].jobs] == [job.seed for job in plans[1].jobs]
-    private = plan_round(ldp(), ldp().init(START, 0, 12), FEDERATION, None, 1)
+    private = plan_round(ldp(), ldp().init(START, 0, 12), FEDERATION.roster, None, 1)
     assert not {job.seed for job in private.jobs} & {job.seed for job in plans[0].jobs}
 
 
@@ -69,14 +70,27 @@ def test_with_system_entropy_two_runs_differ_and_no_telemetry_is_kept(algorithm:
     runs = [list(fedward.train(algorithm, MODEL, FEDERATION, rounds=2, seed=1)) for _ in range(2)]
     assert not torch.allclose(runs[0][-1][0].parameters, runs[1][-1][0].parameters, atol=1e-4)
     assert all(log.telemetry is None for run in runs for _, log in run)
-    plans = [plan_round(algorithm, algorithm.init(START, 0, 12), FEDERATION, None, 1) for _ in range(2)]
-    assert not {job.seed for job in plans[0].jobs} & {job.seed for job in plans[1].jobs}
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize(
+    "local", [dp_sgd(noise_source="system"), OwnStream(inner=dp_sgd())], ids=["dp-sgd", "own"]
+)
+def test_with_system_entropy_the_server_does_not_know_a_users_seed(workers: int, local: Any) -> None:
+    """Each user draws its own where it trains, anew for every training."""
+    algorithm = replace(insdp(), local=local)
+    plan = plan_round(algorithm, algorithm.init(START, 0, 12), FEDERATION.roster, None, 1)
+    assert plan.jobs
+    assert all(job.private and job.seed is None for job in plan.jobs)
+    with open_backend(MODEL, FEDERATION, workers=workers) as backend:
+        rows = [row.update for _ in range(2) for row in backend.train(plan.jobs)]
+    assert len({tuple(row.tolist()) for row in rows}) == len(rows)
 
 
 def test_cohorts_are_drawn_from_system_entropy_as_well() -> None:
     algorithm = insdp(sampler=FixedSizeSampler(size=6), local=dp_sgd(noise_source="system"))
     cohorts = {
-        tuple(plan_round(algorithm, algorithm.init(START, 0, 12), FEDERATION, None, 1).cohort.tolist())
+        tuple(plan_round(algorithm, algorithm.init(START, 0, 12), FEDERATION.roster, None, 1).cohort.tolist())
         for _ in range(8)
     }
     assert len(cohorts) > 1
@@ -85,7 +99,7 @@ def test_cohorts_are_drawn_from_system_entropy_as_well() -> None:
 def test_rows_with_noise_are_not_clipped_by_the_server() -> None:
     algorithm = ldp(noise_multiplier=50.0)
     state = algorithm.init(START, 0, 12)
-    plan = plan_round(algorithm, state, FEDERATION, None, 1)
+    plan = plan_round(algorithm, state, FEDERATION.roster, None, 1)
     rows = [row.update for row in fedward.InProcess(MODEL, FEDERATION).train(plan.jobs)]
     assert all(float(row.norm()) > 10 * 0.1 for row in rows)
     assert torch.allclose(end(algorithm, rounds=1).parameters - START, torch.stack(rows).mean(0), atol=1e-5)
@@ -93,7 +107,7 @@ def test_rows_with_noise_are_not_clipped_by_the_server() -> None:
 
 def finished(algorithm: Algorithm, rows: Callable[[Job], Row]) -> tuple[ServerState, RoundLog]:
     state = algorithm.init(START, 0, 12)
-    plan = plan_round(algorithm, state, FEDERATION, None, 1)
+    plan = plan_round(algorithm, state, FEDERATION.roster, None, 1)
     state = replace(state, ledger=state.ledger.reserve(0, plan.event))
     if state.users is not None:
         event = algorithm.protector.local_event(0)
@@ -156,7 +170,7 @@ def test_a_round_that_misses_the_noise_of_a_user_keeps_the_model_and_is_paid_for
 ) -> None:
     algorithm = preset(**FEDSGD)
     state = algorithm.init(START)
-    first = int(plan_round(algorithm, state, FEDERATION, None, 1).cohort[0])
+    first = int(plan_round(algorithm, state, FEDERATION.roster, None, 1).cohort[0])
     ones = torch.ones_like(START)
     after, log, plan = one_round(
         algorithm, state, FEDERATION, lambda user: missing if user == first else ones
@@ -214,5 +228,5 @@ def test_a_whole_gradient_may_mix_its_own_users_examples_but_not_keep_statistics
 def test_an_attacker_keeps_its_private_job_whatever_it_sends() -> None:
     algorithm = insdp(sampler=EveryoneSampler())
     adversary = Tamperer({3}, lambda user, update: update * 7)
-    plan = plan_round(algorithm, algorithm.init(START, 0, 12), FEDERATION, adversary, 1)
+    plan = plan_simulated(algorithm, algorithm.init(START, 0, 12), FEDERATION, adversary, 1)
     assert all(job.private and isinstance(job.trainer, PrivateTrainer) for job in plan.jobs)

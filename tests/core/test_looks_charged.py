@@ -149,7 +149,7 @@ def test_a_first_look_in_round_5_that_nobody_accounts_for_is_refused_before_any_
 ) -> None:
     wanted = "looks in round 5"
     with pytest.raises(InvalidValue, match=wanted):
-        check_setup(algorithm, MODEL, FEDERATION, rounds=6)
+        check_setup(algorithm, MODEL, FEDERATION.roster, rounds=6)
     with pytest.raises(InvalidValue, match=wanted):
         fedward.train(algorithm, MODEL, FEDERATION, rounds=6, seed=1)
     with pytest.raises(InvalidValue, match=wanted):
@@ -157,9 +157,9 @@ def test_a_first_look_in_round_5_that_nobody_accounts_for_is_refused_before_any_
     # Where nobody knew how many rounds there would be, the round itself does not begin.
     state = replace(algorithm.init(START, 0, 12), round=5)
     with pytest.raises(InvalidValue, match=wanted):
-        reserve(algorithm, state, plan_round(algorithm, state, FEDERATION, None, 1))
+        reserve(algorithm, state, plan_round(algorithm, state, FEDERATION.roster, None, 1))
     assert isinstance(algorithm.guarantee(12, 5, 1e-3, "rdp"), Guarantee)
-    check_setup(algorithm, MODEL, FEDERATION, rounds=5)
+    check_setup(algorithm, MODEL, FEDERATION.roster, rounds=5)
 
 
 def test_a_first_look_in_round_5_is_charged_where_looks_are() -> None:

@@ -21,6 +21,8 @@ from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
 from fedward.server import ServerMomentum
 from support import one_round, tiny_algorithm, tiny_federation, tiny_sgd
 
+ROSTER = FEDERATION.roster
+
 
 @pytest.mark.parametrize("kind", GARBAGE)
 def test_a_user_that_sends_garbage_costs_itself_and_is_counted(kind: str) -> None:
@@ -110,12 +112,12 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not() -> None:
 
 def test_replicas_share_local_seeds_and_nothing_else() -> None:
     algorithm = tiny_algorithm(sampler=EveryoneSampler())
-    plans = [plan_round(algorithm, start(algorithm, replica), FEDERATION, None, 1) for replica in (0, 1)]
+    plans = [plan_round(algorithm, start(algorithm, replica), ROSTER, None, 1) for replica in (0, 1)]
     assert [job.seed for job in plans[0].jobs] == [job.seed for job in plans[1].jobs]
     a, b = (one_round(algorithm, start(algorithm, r), FEDERATION, zeros)[0].parameters for r in (0, 1))
     assert not torch.equal(a, b)
     poisson = tiny_algorithm(sampler=PoissonSampler(rate=0.5))
-    cohorts = {tuple(plan_round(poisson, start(poisson, r), FEDERATION, None, 1).cohort) for r in range(10)}
+    cohorts = {tuple(plan_round(poisson, start(poisson, r), ROSTER, None, 1).cohort) for r in range(10)}
     assert len(cohorts) > 1
 
 
@@ -189,7 +191,7 @@ def test_a_policy_that_reads_the_norms_sees_all_of_them_first_and_gets_no_epsilo
 def test_rows_in_another_order_or_number_than_the_jobs_are_an_error() -> None:
     algorithm = tiny_algorithm(sampler=EveryoneSampler())
     state = start(algorithm)
-    plan = plan_round(algorithm, state, FEDERATION, None, 1)
+    plan = plan_round(algorithm, state, ROSTER, None, 1)
     state = replace(state, ledger=state.ledger.reserve(0, plan.event))
     rows = [Row(job.user, torch.zeros(SIZE)) for job in plan.jobs]
     with pytest.raises(InvalidValue, match="in the order of the jobs"):

@@ -11,10 +11,9 @@ from torch import Tensor
 
 from core.rounds import FEDERATION, GARBAGE, SIZE, numbered, start, zeros
 from fedward.core.examples import Examples
-from fedward.core.round import plan_round
 from fedward.core.types import Knowledge, Sight, Telemetry
 from fedward.sampling import EveryoneSampler, PoissonSampler
-from support import Tamperer, one_round, tiny_algorithm, tiny_federation
+from support import Tamperer, one_round, plan_simulated, tiny_algorithm, tiny_federation
 
 
 def test_the_adversary_tampers_before_the_server_clips() -> None:
@@ -171,7 +170,7 @@ def test_bad_data_is_drawn_from_a_stream_of_the_user_alone() -> None:
 
     algorithm = tiny_algorithm(sampler=EveryoneSampler())
     for state in (start(algorithm), start(algorithm, replica=3), replace(start(algorithm), round=5)):
-        plan_round(algorithm, state, FEDERATION, Drawing({2, 7}, "own", False), 1)
+        plan_simulated(algorithm, state, FEDERATION, Drawing({2, 7}, "own", False), 1)
     assert drawn[0:2] == drawn[2:4] == drawn[4:6]
     assert drawn[0][1] != drawn[1][1]
 

@@ -185,7 +185,7 @@ def test_a_reported_norm_is_a_plain_number_before_it_is_compared() -> None:
     policy = Watching(clip_bound=BOUND, seen=[])
     algorithm = quiet(policy=policy)
     state = start(algorithm)
-    plan = plan_round(algorithm, state, FEDERATION, None, 1)
+    plan = plan_round(algorithm, state, FEDERATION.roster, None, 1)
     state = replace(state, ledger=state.ledger.reserve(0, plan.event))
     said: dict[int, Any] = {0: Small(1e9), 1: Small(-1.0), 2: "2", 3: np.float64(0.25), 4: Small("nan")}
     rows = [Row(job.user, numbered(job.user), said.get(job.user)) for job in plan.jobs]

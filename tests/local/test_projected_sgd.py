@@ -67,7 +67,7 @@ def test_the_ball_follows_the_bound_of_the_round() -> None:
     )
     federation, model = tiny_federation(), FlatModule(tiny_model())
     state = algorithm.init(model.parameters.clone())
-    plan = plan_round(algorithm, state, federation, None, 1)
+    plan = plan_round(algorithm, state, federation.roster, None, 1)
     assert plan.jobs[0].trainer.bound == 0.4  # type: ignore[attr-defined]
 
 
@@ -75,7 +75,7 @@ def test_a_bound_that_is_known_only_afterwards_cannot_be_projected_onto() -> Non
     algorithm = tiny_algorithm(local=ProjectedSGD(sgd=FAST), clip_bound=None, policy=RawMedian())
     state = algorithm.init(FlatModule(tiny_model()).parameters.clone())
     with pytest.raises(InvalidValue, match="known before the round"):
-        plan_round(algorithm, state, tiny_federation(), None, 1)
+        plan_round(algorithm, state, tiny_federation().roster, None, 1)
     with pytest.raises(InvalidValue, match="at_round first"):
         ProjectedSGD(sgd=FAST).train(FlatModule(tiny_model()), EXAMPLES, np.random.default_rng(0))
 

@@ -32,7 +32,7 @@ def test_without_a_draw_every_stream_is_the_one_it_always_was() -> None:
     assert _key(7, "noise", 0, 3, None, "") == 0xDF788A1F8392E059989047556D79BA80
     assert _key(0, "sampling", 11, 0, None, "") == 0x9F463696153AD6A27C3CCD43FAEBE4FC
     assert _key(7, "poisoning", None, None, 5, "") == 0x794D594AAA10BAE9EB633429B2B60BB1
-    assert private_local_seed("seeded", 7, 2, 3, 5, "") == 0x14025435628017C532B1E56B3E4BC10E
+    assert private_local_seed(7, 2, 3, 5, "") == 0x14025435628017C532B1E56B3E4BC10E
     assert local_seed(7, 3, 5) == 0x21B0CD774F82BD34
 
 
@@ -95,7 +95,7 @@ def test_cohorts_differ_by_draw_and_local_training_does_not() -> None:
     algorithm = tiny_algorithm()
     plans = {
         draw: [
-            plan_round(algorithm, replace(state_of(algorithm, draw), replica=m), FEDERATION, None, 1)
+            plan_round(algorithm, replace(state_of(algorithm, draw), replica=m), FEDERATION.roster, None, 1)
             for m in range(30)
         ]
         for draw in ("", A, B)
@@ -113,7 +113,7 @@ def test_noise_that_users_draw_themselves_differs_by_draw() -> None:
     seeds = []
     for draw in ("", A, B):
         state = algorithm.init(START, 0, FEDERATION.num_users, draw)
-        seeds += [job.seed for job in plan_round(algorithm, state, FEDERATION, None, 1).jobs]
+        seeds += [job.seed for job in plan_round(algorithm, state, FEDERATION.roster, None, 1).jobs]
     assert len(set(seeds)) == len(seeds) == 3 * FEDERATION.num_users
 
 

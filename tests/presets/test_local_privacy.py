@@ -83,7 +83,7 @@ def test_local_dp_weighs_by_declared_sizes_and_says_that_they_are_public(policy:
     model = tiny_model()
     (state, _), *_ = fedward.train(algorithm, model, federation, rounds=1, seed=1)
     start = algorithm.init(torch.nn.utils.parameters_to_vector(model.parameters()).detach(), num_users=3)
-    plan = plan_round(algorithm, start, federation, None, 1)
+    plan = plan_round(algorithm, start, federation.roster, None, 1)
     rows = [row.update for row in fedward.InProcess(model, federation).train(plan.jobs)]
     mean = sum(row.double() * size for row, size in zip(rows, sizes, strict=True)) / sum(sizes)
     assert torch.allclose(state.parameters - start.parameters, mean.float(), atol=1e-6)

@@ -63,7 +63,7 @@ def test_a_schedule_gives_its_bound_to_every_user_in_every_round(policy: Any) ->
     rounds = fedward.train(algorithm, tiny_model(), FEDERATION, rounds=5, seed=1, state=state)
     bounds = []
     for t, (after, log) in enumerate(rounds):
-        plan = plan_round(algorithm, state, FEDERATION, None, 1)
+        plan = plan_round(algorithm, state, FEDERATION.roster, None, 1)
         (bound,) = policy.bound(state.policy, t, None)
         assert {job.trainer.clip_bound for job in plan.jobs} == {bound}  # type: ignore[attr-defined]
         assert log.bounds == (bound,)
@@ -169,7 +169,7 @@ def test_dp_sgd_takes_a_public_schedule(power: float) -> None:
     algorithm = insdp_fedavg(num_users=12, sampler=EveryoneSampler(), local=local, policy=policy)
     start = algorithm.init(torch.zeros(26), num_users=12)
     for t in range(3):
-        plan = plan_round(algorithm, replace(start, round=t), FEDERATION, None, 1)
+        plan = plan_round(algorithm, replace(start, round=t), FEDERATION.roster, None, 1)
         bounds = {job.trainer.clip_bound for job in plan.jobs}  # type: ignore[attr-defined]
         assert bounds == {policy.bound((), t, None)[0]}
 

@@ -116,12 +116,12 @@ def test_too_small_an_expected_cohort_is_refused_before_training_with_the_number
     algorithm = make(name, sampler=FixedSizeSampler(size=least - 1))
     wanted = f"needs cohorts of at least {least} users, but .* of 12 users is expected to give {least - 1}"
     with pytest.raises(InvalidValue, match=wanted):
-        check_setup(algorithm, MODEL, FEDERATION)
+        check_setup(algorithm, MODEL, FEDERATION.roster)
     with pytest.raises(InvalidValue, match=wanted):
         fedward.train(algorithm, MODEL, FEDERATION, rounds=1, seed=1)
     with pytest.raises(InvalidValue, match="is expected to give 6"):
-        check_setup(make(name, sampler=PoissonSampler(rate=0.5)), MODEL, FEDERATION)
-    check_setup(make(name, sampler=FixedSizeSampler(size=least)), MODEL, FEDERATION)
+        check_setup(make(name, sampler=PoissonSampler(rate=0.5)), MODEL, FEDERATION.roster)
+    check_setup(make(name, sampler=FixedSizeSampler(size=least)), MODEL, FEDERATION.roster)
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -61,18 +61,21 @@ def local_seed(seed: int, round: int, user: int) -> int:
     return _key(seed, "local", None, round, user) >> 64
 
 
-def private_local_seed(source: Source, seed: int, replica: int, round: int, user: int, draw: str = "") -> int:
+def private_local_seed(seed: int, replica: int, round: int, user: int, draw: str = "") -> int:
     """The seed of a user's training that draws DP randomness: it differs by replica and is never shared.
 
-    With the source ``system`` nobody can compute it from the seed of the run.
+    For research: whoever knows the seed of the run can compute it. In production users draw ``system_seed``.
     """
-    if source == "system":
-        return secrets.randbits(128)
     return _key(seed, "local noise", replica, round, user, draw)
 
 
+def system_seed() -> int:
+    """A seed from system entropy, which nobody can compute."""
+    return secrets.randbits(128)
+
+
 def from_local_seed(seed: int) -> np.random.Generator:
-    """The stream that belongs to a ``local_seed``."""
+    """The stream that belongs to a seed of one training."""
     return np.random.Generator(np.random.Philox(key=seed))
 
 
@@ -85,7 +88,7 @@ def private_stream(
     files. So with the source ``system`` the cohort is drawn from system entropy as well.
     """
     if source == "system":
-        return np.random.Generator(np.random.Philox(key=secrets.randbits(128)))
+        return from_local_seed(system_seed())
     return stream(seed, purpose, replica=replica, round=round, draw=draw)
 
 

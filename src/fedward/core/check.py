@@ -1,4 +1,4 @@
-"""Checks before the first round that algorithm, model, federation and attackers fit together."""
+"""Checks before the first round that algorithm, model, users and attackers fit together."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from fedward.base.validate import InvalidType, InvalidValue, one_of
 from fedward.core.algorithm import Algorithm
 from fedward.core.check_rounds import bounds_of, check_attacked_rounds, check_bounds, check_rounds
-from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
+from fedward.core.roster import Roster
 from fedward.core.types import Adversary, Knowledge, PrivateTrainer
 
 
 def check_setup(
     algorithm: Algorithm,
     module: nn.Module,
-    federation: Federation,
+    roster: Roster,
     adversary: Adversary | None = None,
     rounds: int | None = None,
 ) -> None:
     """Raises with a clear message if training could not work or its guarantee could not hold."""
-    algorithm.sampler.check(federation.num_users)
-    check_cohort(algorithm, federation.num_users)
+    algorithm.sampler.check(roster.num_users)
+    check_cohort(algorithm, roster.num_users)
     if algorithm.mechanism.multiplier > 0 or isinstance(algorithm.local, PrivateTrainer):
         refuse_batch_norm(module)
-    check_output(module, federation)
+    check_output(module, roster)
     if isinstance(algorithm.local, PrivateTrainer):
         refuse_own_tensors(module)
-        algorithm.local.check_model(module, federation.examples.batch(torch.arange(1))[0])
+        algorithm.local.check_model(module, roster.sample.batch(torch.arange(1))[0])
     check_clipping(algorithm, ParameterSpec.of(module).size)
     if rounds is not None:
         check_rounds(algorithm, rounds)
     if adversary is not None:
-        check_adversary(adversary, algorithm, federation.num_users, rounds)
+        check_adversary(adversary, algorithm, roster.num_users, rounds)
 
 
 def check_adversary(
@@ -128,9 +128,9 @@ def check_clipping(algorithm: Algorithm, size: int) -> None:
     algorithm.local.at_round(0, bounds)
 
 
-def check_output(module: nn.Module, federation: Federation) -> None:
+def check_output(module: nn.Module, roster: Roster) -> None:
     """Runs the model on two examples and checks that it scores every class."""
-    x, _ = federation.examples.batch(torch.arange(min(2, len(federation.examples))))
+    x, _ = roster.sample.batch(torch.arange(len(roster.sample)))
     was_training = module.training
     module.eval()
     try:
@@ -143,7 +143,7 @@ def check_output(module: nn.Module, federation: Federation) -> None:
         ) from error
     finally:
         module.train(was_training)
-    wanted = (len(x), federation.num_classes)
+    wanted = (len(x), roster.num_classes)
     if (
         not isinstance(scores, Tensor)
         or scores.ndim != 2
@@ -156,5 +156,5 @@ def check_output(module: nn.Module, federation: Federation) -> None:
         broken = int((~torch.isfinite(scores)).any(1).nonzero()[0])
         raise InvalidValue(
             f"model output must be finite before training starts, got {scores[broken].tolist()} for the "
-            f"example {broken} of user {federation.names[0]}"
+            f"example {broken} of user {roster.names[0]}"
         )

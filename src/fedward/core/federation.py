@@ -11,6 +11,7 @@ from torch import Tensor
 
 from fedward.base.validate import InvalidType, InvalidValue, whole
 from fedward.core.examples import Examples, Ragged
+from fedward.core.roster import Roster
 from fedward.core.vocabulary import Vocabulary
 
 
@@ -130,6 +131,17 @@ class Federation:
     def sizes(self) -> Tensor:
         """How many examples each user owns."""
         return self.offsets.diff()
+
+    @property
+    def roster(self) -> Roster:
+        """What a server knows of these users."""
+        first = torch.arange(min(2, len(self.examples)))
+        return Roster(
+            names=self.names,
+            sizes=self.sizes,
+            num_classes=self.num_classes,
+            sample=self.examples.select(first),
+        )
 
     def sizes_of(self, users: np.ndarray[Any, Any]) -> list[int]:
         """How many examples some users own; it does not touch the others."""

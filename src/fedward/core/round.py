@@ -1,6 +1,7 @@
 """One round as two pure functions with local training between them.
 
-    plan = plan_round(algorithm, state, federation, adversary, seed)   # cohort, poisoned data, jobs, event
+    plan = plan_round(algorithm, state, roster, adversary, seed)       # cohort, jobs, event
+    plan = poison_data(plan, federation, seed)                         # in simulations: the attackers' data
     rows = backend.train(plan.jobs)                                    # updates, in the order of the jobs
     state, log = finish_round(algorithm, state, plan, rows, seed)      # tamper, clip, aggregate, noise, step
 
@@ -21,8 +22,8 @@ from fedward.base.randomness import local_seed, private_local_seed, private_stre
 from fedward.base.validate import InvalidValue
 from fedward.core.algorithm import Algorithm, total_bound
 from fedward.core.check_rounds import check_bounds
-from fedward.core.federation import Federation
 from fedward.core.plain import plain, plain_number
+from fedward.core.roster import Roster
 from fedward.core.types import (
     Adversary,
     Bounds,
@@ -38,46 +39,36 @@ from fedward.core.types import (
 
 
 def plan_round(
-    algorithm: Algorithm, state: ServerState, federation: Federation, adversary: Adversary | None, seed: int
+    algorithm: Algorithm, state: ServerState, roster: Roster, adversary: Adversary | None, seed: int
 ) -> Plan:
-    """Who trains on what in the coming round, and what that costs."""
-    t, replica, draw, source = state.round, state.replica, state.draw, algorithm.noise_source
-    rng = private_stream(source, seed, "sampling", replica=replica, round=t, draw=draw)
-    cohort = algorithm.sampler.draw(federation.num_users, rng)
+    """Who trains with what in the coming round, and what that costs."""
+    t, source = state.round, algorithm.noise_source
+    rng = private_stream(source, seed, "sampling", replica=state.replica, round=t, draw=state.draw)
+    cohort = algorithm.sampler.draw(roster.num_users, rng)
 
     # A policy that reads this round's norms has no bound yet for a trainer to use.
     bounds = () if algorithm.policy.reads_norms else _bounds(algorithm, state, None)
     trainer = algorithm.local.at_round(t, bounds)
-    # A seed that DP noise is drawn from differs by replica; None where local training draws none.
-    own_noise = trainer.noise_source if isinstance(trainer, PrivateTrainer) else None
-
-    sizes = federation.sizes_of(cohort)
-    jobs = []
-    for user, size in zip(cohort.tolist(), sizes, strict=True):
-        job = Job(
+    users = zip(cohort.tolist(), roster.sizes_of(cohort), strict=True)
+    jobs = tuple(
+        Job(
             parameters=state.parameters,
             user=user,
             num_examples=size,
-            trainer=trainer,
-            seed=(
-                local_seed(seed, t, user)
-                if own_noise is None
-                else private_local_seed(own_noise, seed, replica, t, user, draw)
+            trainer=(
+                adversary.trainer(trainer, t, bounds)
+                if adversary is not None and user in adversary.users
+                else trainer
             ),
-            private=own_noise is not None,
+            seed=_user_seed(trainer, state, user, seed),
+            private=isinstance(trainer, PrivateTrainer),
         )
-        if adversary is not None and user in adversary.users:
-            job = replace(job, trainer=adversary.trainer(trainer, t, bounds))
-            # Bad data is data: it differs neither by round nor by replica, so that equal jobs stay equal.
-            # It gets a copy: what it writes there does not come back in later rounds or other trainings.
-            own = federation.user(user).select(torch.arange(size))
-            poisoned = adversary.poison(user, own, t, stream(seed, "poisoning", user=user))
-            if poisoned is not None:
-                job = replace(job, version=poisoned[0], examples=poisoned[1])
-        jobs.append(job)
+        for user, size in users
+    )
+    # A round that is done again with fresh noise is another release.
     again = state.ledger.reserved is not None and source == "system"
-    event = algorithm.round_event(federation.num_users, t, again=again)
-    return Plan(round=t, cohort=cohort, jobs=tuple(jobs), event=event, bounds=bounds, adversary=adversary)
+    event = algorithm.round_event(roster.num_users, t, again=again)
+    return Plan(round=t, cohort=cohort, jobs=jobs, event=event, bounds=bounds, adversary=adversary)
 
 
 def finish_round(
@@ -149,6 +140,15 @@ def finish_round(
         users=state.users.settle(t) if state.users is not None else None,
     )
     return state, RoundLog(round=t, bounds=bounds, telemetry=telemetry, kept=kept)
+
+
+def _user_seed(trainer: object, state: ServerState, user: int, seed: int) -> int | None:
+    """The seed of a user's local training; None where the user draws DP noise that nobody else may know."""
+    if not isinstance(trainer, PrivateTrainer):
+        return local_seed(seed, state.round, user)
+    if trainer.noise_source == "system":
+        return None
+    return private_local_seed(seed, state.replica, state.round, user, state.draw)
 
 
 def _bounds(algorithm: Algorithm, state: ServerState, norms: list[Bounds] | None) -> Bounds:

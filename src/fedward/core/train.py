@@ -13,6 +13,7 @@ from fedward.core.check import check_setup
 from fedward.core.failure import TrainingFailed
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
+from fedward.core.poison import poison_data
 from fedward.core.round import finish_round, plan_round
 from fedward.core.types import Adversary, Backend, Journal, Plan, RoundLog, ServerState
 from fedward.core.untrainable import FirstUpdates
@@ -54,7 +55,7 @@ def train(
     """
     whole("rounds", rounds)
     whole("seed", seed, at_least=0)
-    check_setup(algorithm, model, federation, adversary, rounds)
+    check_setup(algorithm, model, federation.roster, adversary, rounds)
     spec = ParameterSpec.of(model)
     if state is None:
         state = algorithm.init(spec.flatten(model), replica, federation.num_users, draw)
@@ -76,9 +77,11 @@ def _rounds(
     budget: Budget | None,
     journal: Journal | None,
 ) -> Iterator[tuple[ServerState, RoundLog]]:
-    first = FirstUpdates(federation.num_users, over=state.round > 0)
+    roster = federation.roster
+    first = FirstUpdates(roster.num_users, over=state.round > 0)
     while state.round < rounds:
-        plan = plan_round(algorithm, state, federation, adversary, seed)
+        plan = plan_round(algorithm, state, roster, adversary, seed)
+        plan = poison_data(plan, federation, seed)
         reserved = reserve(algorithm, state, plan)
         if budget is not None and not covers(budget, reserved, rounds):
             return

@@ -9,6 +9,7 @@ import numpy as np
 from dp_accounting import DpEvent
 from torch import Tensor
 
+from fedward.base.randomness import system_seed
 from fedward.core.adversary import Adversary
 from fedward.core.examples import Examples
 from fedward.core.parts import Bounds, LocalTrainer, MechanismState, PolicyState
@@ -52,18 +53,23 @@ class Job:
 
     ``examples`` is None for the user's own data; an adversary's version brings its own, and ``version``
     names it, so that equal jobs can be recognised. ``num_examples`` is what the server knows of the user,
-    not what the user claims. A job that draws DP randomness is ``private``: its seed differs by replica, and
-    it is never shared.
+    not what the user claims. A job that draws DP randomness is ``private``: it is never shared, and its seed
+    differs by replica, where that is for research; otherwise there is none in the job, and the user draws one
+    that nobody else knows.
     """
 
     parameters: Tensor
     user: int
     num_examples: int
     trainer: LocalTrainer
-    seed: int
+    seed: int | None
     version: str = ""
     examples: Examples | None = None
     private: bool = False
+
+    def draw_seed(self) -> int:
+        """The seed to train with, for whoever is the user: the job's, or one from system entropy."""
+        return system_seed() if self.seed is None else self.seed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

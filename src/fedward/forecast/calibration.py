@@ -16,6 +16,7 @@ from fedward.backends.compute import Compute
 from fedward.base.validate import InvalidValue
 from fedward.core.failure import TrainingFailed
 from fedward.core.parameters import ParameterSpec
+from fedward.core.poison import poison_data
 from fedward.core.round import finish_round, plan_round
 from fedward.core.train import reserve
 from fedward.core.types import Job, Plan, Row, ServerState
@@ -60,7 +61,8 @@ def calibrate(setup: Setup, compute: Compute, *, seconds: float = 1.0) -> Calibr
         )
         adversary = setup.attack.adversary if setup.attack else None
         seed = setup.experiment.seed
-        plan = plan_round(setup.algorithm, state, setup.federation, adversary, seed)
+        plan = plan_round(setup.algorithm, state, setup.federation.roster, adversary, seed)
+        plan = poison_data(plan, setup.federation, seed)
         if not plan.jobs:
             return None
         times, rows = _jobs(backend, plan, seconds)

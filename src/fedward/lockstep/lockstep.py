@@ -13,6 +13,7 @@ from fedward.core.check import check_setup
 from fedward.core.failure import TrainingFailed
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
+from fedward.core.poison import poison_data
 from fedward.core.round import finish_round, plan_round
 from fedward.core.train import check_budget, covers, reserve
 from fedward.core.types import Adversary, Backend, Plan, RoundLog, ServerState
@@ -88,6 +89,7 @@ class Lockstep:
     ) -> None:
         self._seed = whole("seed", seed, at_least=0)
         self._model, self._federation, self._backend = model, federation, backend
+        self._roster = federation.roster
         self._deduplicate = deduplicate
         self._first_rows = RowStore(memory)
         self._poisoned = Poisoned()
@@ -106,12 +108,12 @@ class Lockstep:
             if kind not in checked:
                 checked.add(kind)
                 check_setup(
-                    training.algorithm, self._model, self._federation, training.adversary, training.rounds
+                    training.algorithm, self._model, self._roster, training.adversary, training.rounds
                 )
             if training.budget is not None:
-                check_budget(training.budget, training.algorithm, self._federation.num_users)
+                check_budget(training.budget, training.algorithm, self._roster.num_users)
         parameters = ParameterSpec.of(self._model).flatten(self._model)
-        users = self._federation.num_users
+        users = self._roster.num_users
         return [
             training.algorithm.init(parameters, training.replica, users, training.draw)
             for training in trainings
@@ -157,17 +159,18 @@ class Lockstep:
 
     def _watched(self, training: Training, state: ServerState) -> FirstUpdates:
         """One for each algorithm: another one's learning rate may be too high."""
-        new = FirstUpdates(self._federation.num_users, over=state.round > 0)
+        new = FirstUpdates(self._roster.num_users, over=state.round > 0)
         return self._first_updates.setdefault(id(training.algorithm), (training.algorithm, new))[1]
 
     def _plan(self, training: Training, state: ServerState) -> tuple[Plan | None, ServerState]:
         """The plan of the next round and the state with its costs reserved; no plan if there is none."""
         if state.round >= training.rounds:
             return None, state
-        plan = plan_round(training.algorithm, state, self._federation, training.adversary, self._seed)
+        plan = plan_round(training.algorithm, state, self._roster, training.adversary, self._seed)
         reserved = reserve(training.algorithm, state, plan)
         if training.budget is not None and not covers(training.budget, reserved, training.rounds):
             return None, state
+        plan = poison_data(plan, self._federation, self._seed)
         return replace(plan, jobs=tuple(map(self._poisoned.of, plan.jobs))), reserved
 
     def forget(self) -> None:

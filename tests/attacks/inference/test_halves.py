@@ -101,7 +101,7 @@ def test_a_users_half_stays_the_same_object_so_that_workers_get_it_once() -> Non
     backend = HalfBackend(Watching(model, federation), half)
     algorithm = tiny_algorithm(20)
     state = algorithm.init(ParameterSpec.of(model).flatten(model))
-    jobs = plan_round(algorithm, state, half.federation, None, 1).jobs
+    jobs = plan_round(algorithm, state, half.federation.roster, None, 1).jobs
     for _ in range(2):
         rows = list(backend.train(jobs))
         assert [row.user for row in rows] == [job.user for job in jobs]

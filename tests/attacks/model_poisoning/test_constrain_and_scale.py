@@ -16,12 +16,11 @@ from fedward.base.validate import InvalidType, InvalidValue
 from fedward.clipping import FlatNorm, PolynomialDecay, RawMedian
 from fedward.core.algorithm import Algorithm
 from fedward.core.parameters import FlatModule, ParameterSpec
-from fedward.core.round import plan_round
 from fedward.core.types import Sight
 from fedward.local import SGD, ProjectedSGD
 from fedward.presets import fedavg, norm_bounding
 from fedward.sampling import EveryoneSampler
-from support import one_round, tiny_algorithm, tiny_federation, tiny_model, tiny_sgd
+from support import one_round, plan_simulated, tiny_algorithm, tiny_federation, tiny_model, tiny_sgd
 
 FEDERATION, MODEL = tiny_federation(per_user=23), tiny_model()
 FAST = tiny_sgd(learning_rate=0.5, epochs=5)
@@ -35,7 +34,7 @@ def attack(part: Any, algorithm: Algorithm) -> tuple[Any, Tensor, Tensor]:
     """The job of the attacker, what it trained and what it sends."""
     adversary = Attacker(users=frozenset({4}), knowledge="own", rounds=None, data=(), model=(part,))
     state = algorithm.init(ParameterSpec.of(MODEL).flatten(MODEL))
-    plan = plan_round(algorithm, state, FEDERATION, adversary, 1)
+    plan = plan_simulated(algorithm, state, FEDERATION, adversary, 1)
     job = plan.jobs[4]
     (row,) = InProcess(MODEL, FEDERATION).train([job])
     own = {4: row.update}

@@ -24,14 +24,13 @@ from fedward.base.validate import InvalidValue
 from fedward.certificates.threat import ThreatModel, certifiable
 from fedward.core.algorithm import Algorithm
 from fedward.core.parameters import FlatModule
-from fedward.core.round import plan_round
 from fedward.core.types import Sight
 from fedward.local import DPSGD, SGD, FullGradient, NoisyGradient
 from fedward.presets import dopamine, insdp_fedavg, insdp_fedsgd, ldp_fedsgd, local_dp
 from fedward.presets.local_privacy import papers_claim
 from fedward.privacy.sampling_words import DEVIATING
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
-from support import tiny_algorithm, tiny_picture_model, tiny_pictures
+from support import plan_simulated, tiny_algorithm, tiny_picture_model, tiny_pictures
 
 PICTURES, MODEL = tiny_pictures(), tiny_picture_model()
 START = FlatModule(MODEL).parameters.clone()
@@ -87,7 +86,7 @@ def test_it_is_written_in_files_by_its_name() -> None:
 
 
 def rows_of(algorithm: Algorithm, adversary: Any) -> dict[int, Tensor]:
-    plan = plan_round(algorithm, algorithm.init(START, 0, 12), PICTURES, adversary, 1)
+    plan = plan_simulated(algorithm, algorithm.init(START, 0, 12), PICTURES, adversary, 1)
     return {row.user: row.update for row in fedward.InProcess(MODEL, PICTURES).train(plan.jobs)}
 
 

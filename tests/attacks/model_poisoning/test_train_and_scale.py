@@ -19,7 +19,7 @@ from fedward.core.round import plan_round
 from fedward.core.types import Sight
 from fedward.local import ProjectedSGD
 from fedward.sampling import EveryoneSampler
-from support import tiny_algorithm, tiny_federation, tiny_model, tiny_sgd
+from support import plan_simulated, tiny_algorithm, tiny_federation, tiny_model, tiny_sgd
 
 OWN = tiny_sgd(learning_rate=0.04, epochs=50, learning_rate_decay=0.5)
 
@@ -45,10 +45,10 @@ def test_only_attackers_train_so_and_go_further_for_it() -> None:
     part = TrainAndScale(local=OWN, factor=2.0)
     adversary = Attacker(users=frozenset({2, 5}), knowledge="own", rounds=None, data=(), model=(part,))
     state = algorithm.init(ParameterSpec.of(model).flatten(model))
-    plan = plan_round(algorithm, state, federation, adversary, 1)
+    plan = plan_simulated(algorithm, state, federation, adversary, 1)
     for job in plan.jobs:
         assert job.trainer == (OWN.at_round(0, ()) if job.user in (2, 5) else tiny_sgd())
-    honest = plan_round(algorithm, state, federation, None, 1)
+    honest = plan_round(algorithm, state, federation.roster, None, 1)
     rows, before = (list(InProcess(model, federation).train(p.jobs)) for p in (plan, honest))
     for attacked, clean in zip(rows, before, strict=True):
         if attacked.user in (2, 5):

@@ -17,14 +17,13 @@ from fedward.attacks.poisoning import WordBackdoor
 from fedward.backends import measure
 from fedward.core.algorithm import Algorithm
 from fedward.core.parameters import FlatModule
-from fedward.core.round import plan_round
 from fedward.core.types import RoundLog, ServerState
 from fedward.local import SGD
 from fedward.models import build
 from fedward.presets import fedavg
 from fedward.sampling import EveryoneSampler, PoissonSampler
 from part_examples import PRESET_EXAMPLES
-from support import tiny_algorithm
+from support import plan_simulated, tiny_algorithm
 
 TEXT = tiny_text()
 ATTACK = Attack(who=NamedUsers(users=(1, 4, 9)), data=(WordBackdoor(fraction=0.5),))
@@ -73,7 +72,8 @@ def test_no_honest_users_example_changes_and_half_of_an_attackers_do() -> None:
     staged = ATTACK.stage(algorithm, TEXT, 1)
     assert staged.federation is TEXT
     before = sequences(TEXT.examples)
-    plan = plan_round(algorithm, algorithm.init(FlatModule(model()).parameters), TEXT, staged.adversary, 1)
+    state = algorithm.init(FlatModule(model()).parameters)
+    plan = plan_simulated(algorithm, state, TEXT, staged.adversary, 1)
     changed = {}
     for job in plan.jobs:
         if job.examples is not None:

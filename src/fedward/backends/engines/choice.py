@@ -157,18 +157,18 @@ class Engine:
                 return [Row(job.user, update) for job, update in zip(own, updates, strict=True)]
             if group.by == "native" and self._native is not None:
                 return [Row(own[0].user, *self._native.train(own[0], data[0]))]
-            return [self._by_trainer(own[0], moved(data[0], self._device), from_local_seed(own[0].seed))]
+            return [self._by_trainer(own[0], moved(data[0], self._device))]
         except InvalidValue:
             raise
         except Exception as error:
             raise TrainingFailed(_in_words("trained", error), user=own[0].user) from error
 
-    def _by_trainer(self, job: Job, examples: Examples, rng: np.random.Generator) -> Row:
-        model = self._model
+    def _by_trainer(self, job: Job, examples: Examples) -> Row:
+        model, seed = self._model, job.draw_seed()
         model.parameters.copy_(job.parameters)
         self._state.restore()
-        with own_randomness(job.seed, self._device):
-            norm = job.trainer.train(model, examples, rng)
+        with own_randomness(seed, self._device):
+            norm = job.trainer.train(model, examples, from_local_seed(seed))
         norm = None if norm is None else float(norm)
         return Row(job.user, model.parameters.cpu() - job.parameters, norm)
 

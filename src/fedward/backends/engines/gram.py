@@ -112,7 +112,7 @@ class Gram:
                     tables.append(self._table(own, x, products[c], keep=job.examples is None))
                 torch.add(products[:c], shift, out=scores)
             with np.errstate(all="ignore"):  # a training that diverges gives a row that is not finite
-                rngs = [from_local_seed(job.seed) for job in jobs]
+                rngs = [from_local_seed(job.draw_seed()) for job in jobs]
                 coefficients, grown = walk(tables, first, trainer, rngs)
             for job, x, moves, update in zip(jobs, features, coefficients[:, :, :n], updates, strict=True):
                 weights, bias = self._split(job.parameters)

@@ -83,7 +83,7 @@ def prepare(file: PretrainingFile, data_dir: Path | None = None) -> Pretraining:
     """Loads the data and makes the model; whatever does not fit together is an error here."""
     federation = file.load_data(data_dir)
     model, weights = initial_model(file.model, federation, file.seed)
-    check_output(model, federation)
+    check_output(model, federation.roster)
     _check_epochs(file)
     tables = {key: getattr(file, key).model_dump(mode="json") for key in ("model", "data", "training")}
     # Where files lie is not part of what is trained; what is in them is.

@@ -90,7 +90,7 @@ def prepare(
         except InvalidValue as error:
             raise InvalidValue(f"attack: {error}") from error
         federation, algorithm = staged.federation, staged.algorithm
-    check_setup(algorithm, model, federation, rounds=experiment.rounds)
+    check_setup(algorithm, model, federation.roster, rounds=experiment.rounds)
     if staged is not None:
         try:
             check_adversary(staged.adversary, algorithm, federation.num_users, experiment.rounds)

@@ -108,7 +108,7 @@ class Native:
         """The update of a job that suits, and the norm that its trainer reports."""
         model = self._model(_shape(examples))
         assert model is not None
-        rng = from_local_seed(job.seed)
+        rng = from_local_seed(job.draw_seed())
         trainer: LocalTrainer = job.trainer
         if isinstance(trainer, SGD):
             return model.sgd(trainer, 0.0, job.parameters, examples, rng), None
