@@ -14,6 +14,7 @@ from fedward.core.algorithm import Algorithm
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
 from fedward.core.poison import poison_data
+from fedward.core.receive import receive
 from fedward.core.round import finish_round, plan_round
 from fedward.core.types import (
     Adversary,
@@ -102,7 +103,8 @@ def one_round(
     plan = plan_simulated(algorithm, state, federation, adversary, seed)
     reserved = replace(state, ledger=state.ledger.reserve(plan.round, plan.event))
     rows = [Row(job.user, send(job.user)) for job in plan.jobs]
-    state, log = finish_round(algorithm, reserved, plan, rows, seed)
+    received = receive(algorithm, reserved, plan, rows, seed)
+    state, log = finish_round(algorithm, reserved, plan, received, seed)
     return state, log, plan
 
 

@@ -19,6 +19,7 @@ from fedward.base.validate import InvalidValue
 from fedward.clipping import NoClipping
 from fedward.core.algorithm import Algorithm
 from fedward.core.parameters import FlatModule
+from fedward.core.receive import receive
 from fedward.core.round import finish_round
 from fedward.core.types import RoundLog, ServerState
 from fedward.local import SGD
@@ -114,7 +115,7 @@ def test_an_attack_touches_its_own_users_data_and_rows_only(attack: Attack) -> N
         plan = plan_simulated(algorithm, state, staged.federation, adversary, 1)
         state = dataclasses.replace(state, ledger=state.ledger.reserve(0, plan.event))
         rows = fedward.InProcess(PICTURE_MODEL, staged.federation).train(plan.jobs)
-        finish_round(algorithm, state, plan, rows, 1)
+        finish_round(algorithm, state, plan, receive(algorithm, state, plan, rows, 1), 1)
         assert torch.equal(state.parameters, FlatModule(PICTURE_MODEL).parameters)
         rounds.append(list(zip(plan.jobs, recorder.rows, strict=True)))
     theirs = staged.adversary.users

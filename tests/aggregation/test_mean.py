@@ -11,6 +11,7 @@ from fedward.aggregation import Mean, WeightedMean
 from fedward.base.validate import InvalidValue
 from fedward.clipping.norms import FlatNorm
 from fedward.core.parameters import ParameterSpec
+from fedward.core.receive import receive
 from fedward.core.round import finish_round, plan_round
 from fedward.core.types import Row
 from fedward.privacy.events import Adjacency
@@ -78,7 +79,8 @@ def test_the_whole_round_keeps_the_declared_sensitivity(adjacency: str) -> None:
 
     def model_if_first_sends(update: Tensor | None) -> Tensor:
         rows = [Row(job.user, honest[i] if i else update) for i, job in enumerate(plan.jobs)]
-        return finish_round(algorithm, state, plan, rows, 1)[0].parameters
+        received = receive(algorithm, state, plan, rows, 1)
+        return finish_round(algorithm, state, plan, received, 1)[0].parameters
 
     declared = algorithm.aggregator.sensitivity(0.7, adjacency)  # type: ignore[arg-type]
     assert declared is not None

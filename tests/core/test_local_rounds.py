@@ -19,6 +19,7 @@ from fedward.base.validate import InvalidValue
 from fedward.clipping import Quantile
 from fedward.core.algorithm import Algorithm
 from fedward.core.parameters import FlatModule
+from fedward.core.receive import receive
 from fedward.core.round import finish_round, plan_round
 from fedward.core.types import Job, PrivateTrainer, RoundLog, Row, ServerState
 from fedward.local import NoisyGradient
@@ -112,7 +113,8 @@ def finished(algorithm: Algorithm, rows: Callable[[Job], Row]) -> tuple[ServerSt
     if state.users is not None:
         event = algorithm.protector.local_event(0)
         state = replace(state, users=state.users.reserve(0, plan.cohort, event))
-    return finish_round(algorithm, state, plan, [rows(job) for job in plan.jobs], 1)
+    received = receive(algorithm, state, plan, [rows(job) for job in plan.jobs], 1)
+    return finish_round(algorithm, state, plan, received, 1)
 
 
 # Noise of the bits next to nothing: the bound shows on which side of it the norms were.

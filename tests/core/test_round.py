@@ -14,7 +14,8 @@ from core.rounds import FEDERATION, GARBAGE, SIZE, numbered, start, zeros
 from fedward.aggregation import AllRows, Krum
 from fedward.base.validate import InvalidValue
 from fedward.clipping import FixedBound
-from fedward.core.round import finish_round, plan_round
+from fedward.core.receive import receive
+from fedward.core.round import plan_round
 from fedward.core.types import Bounds, PolicyState, Row
 from fedward.presets import fedavg, krum
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
@@ -195,9 +196,9 @@ def test_rows_in_another_order_or_number_than_the_jobs_are_an_error() -> None:
     state = replace(state, ledger=state.ledger.reserve(0, plan.event))
     rows = [Row(job.user, torch.zeros(SIZE)) for job in plan.jobs]
     with pytest.raises(InvalidValue, match="in the order of the jobs"):
-        finish_round(algorithm, state, plan, rows[::-1], 1)
+        receive(algorithm, state, plan, rows[::-1], 1)
     with pytest.raises(ValueError, match="shorter"):
-        finish_round(algorithm, state, plan, rows[:-1], 1)
+        receive(algorithm, state, plan, rows[:-1], 1)
 
 
 def test_a_round_does_not_change_the_state_it_began_with() -> None:

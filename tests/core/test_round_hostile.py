@@ -19,6 +19,7 @@ from fedward.base.validate import InvalidType, InvalidValue
 from fedward.clipping import FixedBound, PerLayerNorm, RawMedian
 from fedward.core.algorithm import Algorithm
 from fedward.core.parameters import ParameterSpec
+from fedward.core.receive import receive
 from fedward.core.round import finish_round, plan_round
 from fedward.core.types import Bounds, PolicyState, Row, ServerState, Sight
 from fedward.mechanisms import NoNoise
@@ -189,7 +190,7 @@ def test_a_reported_norm_is_a_plain_number_before_it_is_compared() -> None:
     state = replace(state, ledger=state.ledger.reserve(0, plan.event))
     said: dict[int, Any] = {0: Small(1e9), 1: Small(-1.0), 2: "2", 3: np.float64(0.25), 4: Small("nan")}
     rows = [Row(job.user, numbered(job.user), said.get(job.user)) for job in plan.jobs]
-    finish_round(algorithm, state, plan, rows, 1)
+    finish_round(algorithm, state, plan, receive(algorithm, state, plan, rows, 1), 1)
     norms = [norm for (norm,) in policy.seen]
     assert {type(norm) for norm in norms} == {float}
     own = [float(numbered(user).double().norm()) for user in range(12)]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from fedward.base.validate import InvalidValue
 from fedward.core.algorithm import Algorithm, total_bound
-from fedward.core.types import Adversary, Bounds, Scheduled
+from fedward.core.types import Adversary, Bounds, Scheduled, ServerState
 
 
 def check_rounds(algorithm: Algorithm, rounds: int) -> None:
@@ -90,6 +90,16 @@ def check_bounds(algorithm: Algorithm, bounds: Bounds) -> None:
         std = algorithm.noise_std(total_bound(bounds))
         if not 0 < std < math.inf:
             raise InvalidValue(f"standard deviation of the noise must be positive and finite, got {std}")
+
+
+def checked_bounds(algorithm: Algorithm, state: ServerState, norms: list[Bounds] | None) -> Bounds:
+    """The bounds of a round under way.
+
+    What a policy makes of the norms it has seen nobody could check before: never a model without its noise.
+    """
+    bounds = algorithm.bounds(state, norms)
+    check_bounds(algorithm, bounds)
+    return bounds
 
 
 def _extremes(algorithm: Algorithm, rounds: int) -> set[int]:

@@ -14,6 +14,7 @@ from fedward.core.failure import TrainingFailed
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
 from fedward.core.poison import poison_data
+from fedward.core.receive import receive
 from fedward.core.round import finish_round, plan_round
 from fedward.core.types import Adversary, Backend, Journal, Plan, RoundLog, ServerState
 from fedward.core.untrainable import FirstUpdates
@@ -88,9 +89,11 @@ def _rounds(
         if journal is not None:
             journal.reserve(reserved.ledger, reserved.users)
         try:
-            state, log = finish_round(algorithm, reserved, plan, backend.train(plan.jobs), seed)
+            rows = backend.train(plan.jobs)
+            received = receive(algorithm, reserved, plan, rows, seed)
         except TrainingFailed as failure:
             raise failure.at(plan.round, state.replica) from failure
+        state, log = finish_round(algorithm, reserved, plan, received, seed)
         first.add(log)
         first.check()
         yield state, log

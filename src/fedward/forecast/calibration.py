@@ -17,6 +17,7 @@ from fedward.base.validate import InvalidValue
 from fedward.core.failure import TrainingFailed
 from fedward.core.parameters import ParameterSpec
 from fedward.core.poison import poison_data
+from fedward.core.receive import receive
 from fedward.core.round import finish_round, plan_round
 from fedward.core.train import reserve
 from fedward.core.types import Job, Plan, Row, ServerState
@@ -114,7 +115,9 @@ def _finish(setup: Setup, state: ServerState, plan: Plan, rows: list[Row], seed:
         for number, job in enumerate(plan.jobs)
     ]
     begin = time.perf_counter()
-    finish_round(setup.algorithm, reserve(setup.algorithm, state, plan), plan, everybody, seed)
+    reserved = reserve(setup.algorithm, state, plan)
+    received = receive(setup.algorithm, reserved, plan, everybody, seed)
+    finish_round(setup.algorithm, reserved, plan, received, seed)
     return time.perf_counter() - begin
 
 

@@ -14,6 +14,7 @@ from fedward.core.failure import TrainingFailed
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
 from fedward.core.poison import poison_data
+from fedward.core.receive import receive
 from fedward.core.round import finish_round, plan_round
 from fedward.core.train import check_budget, covers, reserve
 from fedward.core.types import Adversary, Backend, Plan, RoundLog, ServerState
@@ -130,29 +131,34 @@ class Lockstep:
         self._poisoned.next_round()
         plans = [self._plan(training, state) for training, state in zip(trainings, states, strict=True)]
         watched = [self._watched(training, state) for training, state in zip(trainings, states, strict=True)]
-        first = all(state.round == 0 for state in states)
+        rows = self._train([plan for plan, _ in plans], first=all(state.round == 0 for state in states))
+        for number, (training, (plan, state)) in enumerate(zip(trainings, plans, strict=True)):
+            if plan is None:
+                yield state, None
+                continue
+            try:
+                received = receive(training.algorithm, state, plan, rows.of(number), self._seed)
+            except TrainingFailed as failure:
+                raise failure.at(plan.round, state.replica) from failure
+            state, log = finish_round(training.algorithm, state, plan, received, self._seed)
+            watched[number].add(log)
+            yield state, log
+        # Some cohort of many holds nobody but the one user whose updates are never finite.
+        for updates in watched:
+            updates.check()
+
+    def _train(self, plans: Sequence[Plan | None], *, first: bool) -> SharedRows:
+        """The rows of all plans; each job runs when its row is taken, unless an equal one has run."""
         rows = SharedRows(
             self._backend,
-            [() if plan is None else plan.jobs for plan, _ in plans],
+            [() if plan is None else plan.jobs for plan in plans],
             Keys(distinct=not self._deduplicate, poisoned=self._poisoned),
             held=RowStore(self._first_rows.free),
             kept=self._first_rows if first and self._deduplicate else None,
             arrived=self._count,
         )
         self.asked += rows.asked
-        for number, (training, (plan, state)) in enumerate(zip(trainings, plans, strict=True)):
-            if plan is None:
-                yield state, None
-                continue
-            try:
-                state, log = finish_round(training.algorithm, state, plan, rows.of(number), self._seed)
-            except TrainingFailed as failure:
-                raise failure.at(plan.round, state.replica) from failure
-            watched[number].add(log)
-            yield state, log
-        # Some cohort of many holds nobody but the one user whose updates are never finite.
-        for updates in watched:
-            updates.check()
+        return rows
 
     def _count(self) -> None:
         self.run += 1

@@ -12,6 +12,7 @@ from fedward.aggregation import Mean, WeightedMean
 from fedward.core.algorithm import Algorithm
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
+from fedward.core.receive import receive
 from fedward.core.round import finish_round
 from fedward.core.train import reserve
 from fedward.core.types import Backend, Job, LocalTrainer, Plan, PrivateTrainer, Row, ServerState
@@ -136,7 +137,9 @@ def simulated_move(
         adversary=None,
     )
     rows = [Row(user, sent[user].update, sent[user].norm) for user in users.tolist()]
-    after, _ = finish_round(algorithm, reserve(algorithm, state, plan), plan, rows, seed)
+    reserved = reserve(algorithm, state, plan)
+    received = receive(algorithm, reserved, plan, rows, seed)
+    after, _ = finish_round(algorithm, reserved, plan, received, seed)
     moved: Tensor = after.parameters - state.parameters
     return moved
 
