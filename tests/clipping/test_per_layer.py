@@ -13,8 +13,9 @@ from torch import nn
 import fedward
 from fedward.base.validate import InvalidValue
 from fedward.clipping import ClipNormDecay, FixedBound, PerLayerNorm, RawMedian
-from fedward.core.algorithm import Algorithm, total_bound
+from fedward.core.algorithm import Algorithm
 from fedward.core.parameters import ParameterSpec
+from fedward.core.types import total_bound
 from fedward.presets import user_dp_fedavg
 from fedward.sampling import EveryoneSampler, PoissonSampler
 from support import one_round, tiny_algorithm, tiny_federation, tiny_model, tiny_sgd

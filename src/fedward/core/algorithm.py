@@ -11,7 +11,16 @@ from dp_accounting import ComposedDpEvent, DpEvent, GaussianDpEvent, NonPrivateD
 from torch import Tensor
 
 from fedward.base.randomness import Source, checked_draw
-from fedward.base.validate import InvalidType, InvalidValue, one_of, positive, whole
+from fedward.base.validate import InvalidValue, one_of, whole
+from fedward.core.check_parts import (
+    check_aggregator,
+    check_cohort_noise,
+    check_mechanism,
+    check_noise,
+    check_policy,
+    check_protectors,
+)
+from fedward.core.looks import look_moves
 from fedward.core.types import (
     Aggregator,
     Bounds,
@@ -82,62 +91,21 @@ class Algorithm:
 
     def __post_init__(self) -> None:
         one_of("accounting", self.accounting, get_args(Accounting))
-        self._check_accounting()
-        if not callable(getattr(self.aggregator, "add", None)):
-            raise InvalidType(
-                f"aggregator must take rows one after the other, got {self.aggregator}; a rule that needs "
-                "all rows goes into AllRows(rule=...)"
-            )
-        if not callable(getattr(self.mechanism, "privatise", None)):
-            raise InvalidType(
-                f"mechanism must make an aggregate private, got {self.mechanism}; "
-                "fedward.core.types.Mechanism says how"
-            )
-        if self.mechanism.whole_training is not None:
-            whole("rounds of a mechanism that is charged for a whole training", self.mechanism.whole_training)
-            self.looks(0)
-        if self.policy.reads_norms and not self.policy.unproven:
-            raise InvalidValue(
-                "a clip policy that reads the norms of the same round must say why no ε covers it "
-                f"(unproven), got {self.policy}"
-            )
-        if self.norm.groups > 1 and not self.policy.per_group:
-            raise InvalidValue(f"per-layer clipping needs a policy for several bounds, got {self.policy}")
-        if self.mechanism.multiplier == 0:
-            return
-        if self.aggregator.sensitivity(1.0, "add/remove") is None:
-            raise InvalidValue(f"noise needs an aggregator with a sensitivity, got {self.aggregator}")
-        # A policy that reads the round's norms has a bound once it has seen some.
-        first = () if self.policy.reads_norms else self.policy.bound(self.policy.init(), 0, None)
-        if not math.isfinite(total_bound(first)):
-            raise InvalidValue("noise needs clipped updates, got a policy without a bound")
-
-    def _check_accounting(self) -> None:
         if self.void and self.accounting == "users":
             raise InvalidValue(f"what each user's own noise guarantees cannot be void, got {self.void!r}")
-        if self.accounting == "server":
-            if not self.server_clips and self.mechanism.multiplier > 0:
-                raise InvalidValue("noise of the server needs rows that the server has clipped")
-            return
-        if not isinstance(self.local, PrivateTrainer):
-            raise InvalidValue(f"users that protect themselves need a private trainer, got {self.local}")
-        if self.mechanism.multiplier > 0:
-            raise InvalidValue(
-                "the server's noise and the users' are accounted for apart: got both, use one of them"
-            )
-        if self.policy.unproven:
-            raise InvalidValue(
-                f"users that protect themselves need a clip policy with a proof, got {self.policy}: "
-                f"{self.policy.unproven}"
-            )
+        check_mechanism(self.mechanism)
+        noisy = self.mechanism.multiplier != 0
+        if self.accounting != "server":
+            check_protectors(self.local, self.policy, self.mechanism)
+        elif noisy and not self.server_clips:
+            raise InvalidValue("noise of the server needs rows that the server has clipped")
         if self.accounting == "aggregate":
-            aggregate_event(self.local.local_event(0), 1.0)
-            if not self.sampler.exact:
-                raise InvalidValue(
-                    "the noise of a whole cohort needs cohorts of a known size (fixed-size or everyone), "
-                    f"got {self.sampler}"
-                )
+            check_cohort_noise(self.protector, self.sampler)
         self.looks(0)
+        check_aggregator(self.aggregator)
+        check_policy(self.policy, self.norm)
+        if noisy:
+            check_noise(self.aggregator, self.policy)
 
     @property
     def protector(self) -> PrivateTrainer:
@@ -187,22 +155,22 @@ class Algorithm:
     def looks(self, round: int) -> tuple[float, ...]:
         """The noise multipliers of the clip policy's looks in a round; refuses those nobody accounts for."""
         looks = self.policy.looks(round)
-        if looks and self.mechanism.whole_training is not None:
-            raise InvalidValue(
-                "noise that is charged for a whole training needs a clip bound without looks, got "
-                f"{self.policy}, which looks in round {round}"
-            )
-        if looks and self.accounting == "aggregate":
-            raise InvalidValue(
-                f"the noise of a whole cohort needs a clip bound without looks, got {self.policy}, which "
-                f"looks in round {round}"
-            )
-        if looks and self.accounting == "users" and self.unit == "example":
-            raise InvalidValue(
-                "users that hide single examples clip those, and a look at the norms of updates says nothing "
-                f"about them, got {self.policy}, which looks in round {round}"
-            )
+        if looks and (why := self._why_no_looks()):
+            raise InvalidValue(f"{why}, got {self.policy}, which looks in round {round}")
         return looks
+
+    def _why_no_looks(self) -> str:
+        """Why no clip policy may look at norms; empty if one may."""
+        if self.mechanism.whole_training is not None:
+            return "noise that is charged for a whole training needs a clip bound without looks"
+        if self.accounting == "aggregate":
+            return "the noise of a whole cohort needs a clip bound without looks"
+        if self.accounting == "users" and self.unit == "example":
+            return (
+                "users that hide single examples clip those, and a look at the norms of updates says nothing "
+                "about them"
+            )
+        return ""
 
     def round_event(self, num_users: int, round: int, *, again: bool = False) -> DpEvent:
         """What one round does to all users: the event of the cohort, amplified by its sampling.
@@ -217,7 +185,7 @@ class Algorithm:
             return NonPrivateDpEvent()
         if self.accounting == "aggregate":
             return aggregate_event(self.protector.local_event(round), self.sampler.expected_size(num_users))
-        moves = self._look_moves(self.sampler.adjacency) if looks else 1.0
+        moves = look_moves(self.policy, self.sampler.adjacency) if looks else 1.0
         if self.accounting == "users":
             if not looks:
                 return NoOpDpEvent()
@@ -242,25 +210,8 @@ class Algorithm:
         own, looks = self.protector.local_event(round), self.looks(round)
         if not looks:
             return own
-        moves = self._look_moves("local")
+        moves = look_moves(self.policy, "local")
         return ComposedDpEvent([own, *(GaussianDpEvent(z / moves) for z in looks)])
-
-    def _look_moves(self, adjacency: Adjacency) -> float:
-        """How many times as far as one user added or removed a neighbour moves the policy's looks."""
-        if adjacency in ("add/remove", "zero-out"):
-            return 1.0
-        try:
-            moves = positive("replaced_moves of the clip policy", self.policy.replaced_moves)
-        except AttributeError as error:
-            if error.name != "replaced_moves":  # a fault inside of it
-                raise
-            raise InvalidType(
-                f"replaced_moves must be declared by {self.policy}, which looks at norms, got nothing: how "
-                "many times as far one user replaced moves a look as one added or removed; 2 always holds"
-            ) from error
-        if moves > 2:
-            raise InvalidValue(f"replaced_moves must be at most 2, which always holds, got {moves}")
-        return moves
 
     def guarantee(self, num_users: int, rounds: int, delta: float, accountant: str) -> Guarantee:
         """What so many rounds spend; known before any of them.
@@ -366,8 +317,3 @@ class Algorithm:
         sensitivity = self.aggregator.sensitivity(1.0, adjacency)
         assert sensitivity is not None  # checked when the algorithm was made
         return sensitivity
-
-
-def total_bound(bounds: Bounds) -> float:
-    """The L2 norm that a row clipped group by group cannot exceed: sqrt(sum of S_l²)."""
-    return math.hypot(*bounds)

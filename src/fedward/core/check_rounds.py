@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterable
 
 from fedward.base.validate import InvalidValue
-from fedward.core.algorithm import Algorithm, total_bound
-from fedward.core.types import Adversary, Bounds, Scheduled, ServerState
+from fedward.core.algorithm import Algorithm
+from fedward.core.types import Adversary, Bounds, Scheduled, ServerState, total_bound
 
 
 def check_rounds(algorithm: Algorithm, rounds: int) -> None:

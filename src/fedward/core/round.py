@@ -15,11 +15,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fedward.base.randomness import Source, local_seed, private_local_seed, private_stream
-from fedward.core.algorithm import Algorithm, total_bound
+from fedward.core.algorithm import Algorithm
 from fedward.core.check_rounds import checked_bounds
 from fedward.core.receive import Received
 from fedward.core.roster import Roster
-from fedward.core.types import Adversary, Job, Plan, PrivateTrainer, RoundLog, ServerState, Telemetry
+from fedward.core.types import (
+    Adversary,
+    Job,
+    Plan,
+    PrivateTrainer,
+    RoundLog,
+    ServerState,
+    Telemetry,
+    total_bound,
+)
 
 
 def plan_round(

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from fedward.core.adversary import Adversary, Knowledge, Sight
+from fedward.core.mechanism import Cohorts, Mechanism, MechanismState, Sensitivity
 from fedward.core.outside import Backend, Journal
 from fedward.core.parts import (
     Aggregator,
     Bounds,
     ClipPolicy,
-    Cohorts,
     LocalTrainer,
-    Mechanism,
-    MechanismState,
     Norm,
     PolicyState,
     PrivateTrainer,
     Sampler,
     Scheduled,
-    Sensitivity,
     ServerOptimizer,
+    total_bound,
 )
 from fedward.core.values import Job, Plan, RoundLog, Row, ServerState, Telemetry
 
@@ -48,4 +46,5 @@ __all__ = [
     "ServerState",
     "Sight",
     "Telemetry",
+    "total_bound",
 ]

@@ -12,7 +12,8 @@ from torch import Tensor
 from fedward.base.randomness import system_seed
 from fedward.core.adversary import Adversary
 from fedward.core.examples import Examples
-from fedward.core.parts import Bounds, LocalTrainer, MechanismState, PolicyState
+from fedward.core.mechanism import MechanismState
+from fedward.core.parts import Bounds, LocalTrainer, PolicyState
 from fedward.core.plain import as_plain
 from fedward.privacy.ledger import Ledger
 from fedward.privacy.user_ledgers import UserLedgers
