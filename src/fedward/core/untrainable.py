@@ -1,4 +1,4 @@
-"""A model that cannot be trained is noticed in its first rounds."""
+"""A watch over the first rounds, which notices a model that cannot be trained."""
 
 from __future__ import annotations
 

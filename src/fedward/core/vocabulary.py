@@ -1,4 +1,4 @@
-"""Words as numbers: which token a word is, and which class a word is that a model predicts."""
+"""Words as numbers: tokens that a model reads, and classes that it predicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many trainings go through their rounds together, and equal jobs run once."""
+"""Many trainings that go through their rounds together and run equal jobs once."""
 
 from __future__ import annotations
 

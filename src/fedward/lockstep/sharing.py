@@ -1,4 +1,4 @@
-"""Jobs that are equal run once: whose row can stand for whose."""
+"""Equal jobs: their names, and the one row that stands for all of them."""
 
 from __future__ import annotations
 
