@@ -19,8 +19,7 @@ from fedward.config.sweep_section import read_sweep
 from fedward.forecast.forecast import forecast
 from fedward.forecast.sweep_forecast import forecast_sweep
 from fedward.report.terminal.console import plain_console
-from fedward.report.terminal.forecast_table import print_forecast, record
-from fedward.report.terminal.sweep_forecast_table import print_sweep_forecast, sweep_record
+from fedward.report.terminal.forecast_table import print_forecast, print_sweep_forecast, record, sweep_record
 from fedward.studies.sweep.sweep_run import prepare_sweep
 from fedward.studies.training.setup import Setup, prepare
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from fedward.report.numbers import percent_certified
 from fedward.report.page import render
-from fedward.report.page.numbers import percent_certified
 from fedward.rundir.run_record import load
 
 SIZES = {"phone": (390, 844), "tablet": (820, 1180), "desktop": (1440, 900)}

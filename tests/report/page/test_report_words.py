@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from fedward.privacy import Guarantee
 from fedward.privacy.terms import Terms
+from fedward.report.numbers import at_most, factor, guessed
 from fedward.report.page.certificate_words import headline, in_words
-from fedward.report.page.numbers import at_most, factor, guessed
 from fedward.report.page.promise import promise
 from fedward.rundir.run_record import load
 

@@ -102,7 +102,7 @@ def test_so_does_the_page(unsure: Certified) -> None:
         certificates={"all": unsure.certificate},
         certified={"all": record(unsure)},
     )
-    rows = [[cell.text for cell in row] for row in certified_table(run, "user").rows]
+    rows = [[cell.text for cell in row] for row in certified_table(run).rows]
     largest = {(row[0], row[1][:3]): row[-1] for row in rows}
     assert largest["k attackers join", "yes"] == "none"
     assert largest["k attackers join", "no:"] == "0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fedward.certificates.certificate import Attack, Certificate
 from fedward.certificates.level import percentage
 from fedward.certificates.trust import on_trust
-from fedward.report.page.numbers import many, percent_certified
+from fedward.report.numbers import many, percent_certified
 
 _THREATS: dict[tuple[str, str], tuple[str, str]] = {
     ("user", "inject"): (

@@ -14,11 +14,11 @@ from fedward.certificates.certificate import Attack, Certificate
 from fedward.certificates.statements import statements
 from fedward.core.federation import Federation
 from fedward.privacy.guarantee import Unit
+from fedward.report.numbers import many, percent_certified
 from fedward.report.page.certificate_words import LIMITS, RECOMPUTED, headline, in_words, rests_on_trust
 from fedward.report.page.certified_curves import certified_charts, certified_table
 from fedward.report.page.chart import Chart
 from fedward.report.page.examples import Library, Look, class_name, looks
-from fedward.report.page.numbers import many, percent_certified
 from fedward.report.page.tables import Table
 from fedward.report.terminal.certified_table import title
 from fedward.rundir.run_record import ReplicasRecord
@@ -87,8 +87,8 @@ def certified_part(run: ReplicasRecord, key: str, library: Library) -> Certified
         statements=tuple((name, tuple(statements(each))) for name, each in run.certificates.items()),
         recomputed=RECOMPUTED,
         trust=tuple((name, rests_on_trust(each)) for name, each in run.certificates.items()),
-        charts=tuple(chart for chart in certified_charts(run, key, unit) if chart.drawn),
-        table=certified_table(run, unit),
+        charts=tuple(chart for chart in certified_charts(run, key) if chart.drawn),
+        table=certified_table(run),
         explorer=explorer,
         variants=tuple(variants),
         threats=tuple((attack.threat, title(attack.threat, unit)) for attack in first.attacks),

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from fedward.certificates.certified import Mode
 from fedward.privacy.guarantee import Unit
+from fedward.report.numbers import percent, percent_certified
 from fedward.report.page.chart import Chart, Line
-from fedward.report.page.numbers import percent, percent_certified
 from fedward.report.page.tables import Cell, Column, Table
 from fedward.report.terminal.certified_table import MODES, SHARES, title
 from fedward.rundir.run_record import ReplicasRecord
@@ -28,9 +28,13 @@ def _curves(run: ReplicasRecord, variant: str) -> Iterator[tuple[Mode, bool, tup
             yield curve["mode"], bool(curve["with_confidence"]), accuracy, largest
 
 
-def certified_charts(run: ReplicasRecord, key: str, unit: Unit) -> Iterator[Chart]:
+def _unit(run: ReplicasRecord) -> Unit:
+    return next(iter(run.certificates.values())).setting.ledger.unit
+
+
+def certified_charts(run: ReplicasRecord, key: str) -> Iterator[Chart]:
     """One chart for each threat where there are several variants, else one for all threats."""
-    several = len(run.certificates) > 1
+    several, unit = len(run.certificates) > 1, _unit(run)
     lines: dict[str, list[Line]] = {}
     for variant in run.certificates:
         for mode, sure, accuracy, _ in sorted(_curves(run, variant), key=lambda c: MODES.index(c[0])):
@@ -54,9 +58,9 @@ def certified_charts(run: ReplicasRecord, key: str, unit: Unit) -> Iterator[Char
         )
 
 
-def certified_table(run: ReplicasRecord, unit: Unit) -> Table:
+def certified_table(run: ReplicasRecord) -> Table:
     """Every curve in a row, those as in the paper and those without confidence too."""
-    several = len(run.certificates) > 1
+    several, unit = len(run.certificates) > 1, _unit(run)
     rows = []
     for variant in run.certificates:
         for mode, sure, accuracy, largest in _curves(run, variant):

@@ -9,12 +9,12 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Literal
 
 from markupsafe import Markup, escape
 
+from fedward.report.numbers import at_most_figure, figure, percent, percent_certified, thinned
 from fedward.report.page.axis import Axis
-from fedward.report.page.numbers import at_most_figure, figure, percent, percent_certified
 from fedward.report.page.tables import Cell, Column, Table
 
 WIDTH, HEIGHT = 460, 280
@@ -25,7 +25,6 @@ _MOST_POINTS = 300
 _MOST_ROWS = 40
 
 Point = tuple[float, float]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,17 +155,6 @@ class Chart:
             columns=[Column(self.x, number=True), *(Column(line.name, number=True) for line in shown)],
             rows=rows,
         )
-
-
-def thinned(items: Sequence[T], most: int) -> list[T]:
-    """At most so many, evenly spread, the first and the last among them.
-
-    >>> thinned(range(100), 4)
-    [0, 33, 66, 99]
-    """
-    if len(items) <= most:
-        return list(items)
-    return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
 
 
 def style(number: int) -> str:

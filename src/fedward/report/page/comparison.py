@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from fedward.report.numbers import at_most_figure, percent
 from fedward.report.page.chart import Chart, Line
-from fedward.report.page.numbers import at_most_figure, percent
 from fedward.report.page.run_charts import curve
 from fedward.report.page.tables import Cell, Column, Table
 from fedward.rundir.catalogue.facts import flat

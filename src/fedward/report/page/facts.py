@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fedward.attacks.attack import KNOWLEDGE
-from fedward.report.page.numbers import at_most_figure, many
+from fedward.report.numbers import at_most_figure, many
 from fedward.rundir.computed_by import went_on
 
 Fact = tuple[str, str]

@@ -10,10 +10,10 @@ import numpy as np
 
 from fedward.attacks.inference import RATES
 from fedward.attacks.inference.auc import Floats
+from fedward.report.numbers import at_most, many, percent
 from fedward.report.page.chart import Chart, Line
 from fedward.report.page.facts import about, in_short
 from fedward.report.page.inference_words import NOTHING_PROVEN, SAME_MODEL, findings, question, verdict
-from fedward.report.page.numbers import at_most, many, percent
 from fedward.report.page.part import Part
 from fedward.report.page.promise import Promise, promise
 from fedward.report.page.reproduce import of_inference

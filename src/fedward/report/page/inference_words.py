@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fedward.report.page.numbers import at_most, many, percent
+from fedward.report.numbers import at_most, many, percent
 from fedward.rundir.inference_record import InferenceRecord, advantage
 
 _SMALL = "0.01"

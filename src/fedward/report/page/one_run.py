@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from fedward.base.validate import InvalidValue
 from fedward.privacy.remembered import guarantees_of
+from fedward.report.numbers import at_most_figure, figure, many, percent
 from fedward.report.page.examples import Library
 from fedward.report.page.facts import Fact, about, in_short
-from fedward.report.page.numbers import at_most_figure, figure, many, percent
 from fedward.report.page.part import Part
 from fedward.report.page.promise import Promise, promise
 from fedward.report.page.reproduce import of_run
-from fedward.report.page.run_charts import charts
+from fedward.report.page.run_charts import run_charts
 from fedward.report.page.tables import Cell, Column, Table
 from fedward.report.page.triggered import Trigger, triggers
 from fedward.rundir.run_record import RunRecord
@@ -57,7 +57,7 @@ def run_part(run: RunRecord, key: str, name: str, library: Library) -> RunPart:
         promise=None if guarantee is None else promise(guarantee, seed=seed, finished=run.finished),
         details=(*result.get("shares", []), *(str(result[each]) for each in _DETAILS if result.get(each))),
         notes=tuple(_notes(run)),
-        charts=tuple(chart for chart in charts(run, key) if chart.drawn),
+        charts=tuple(chart for chart in run_charts(run, key) if chart.drawn),
         users=_users(run),
         triggers=found,
         no_triggers=why,

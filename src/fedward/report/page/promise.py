@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fedward.privacy import Guarantee
 from fedward.privacy.caveats import WEIGHTS
-from fedward.report.page.numbers import at_most, at_most_figure, factor, guessed
+from fedward.report.numbers import at_most, at_most_figure, factor, guessed
 
 # Who or what is hidden, and the two worlds that nobody can tell apart.
 _WORLDS: dict[tuple[str, str], tuple[str, str, str]] = {

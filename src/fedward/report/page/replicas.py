@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedward.privacy.guarantee import Unit
+from fedward.report.numbers import figure, many, percent
 from fedward.report.page.certified import CertifiedPart, certified_part
 from fedward.report.page.chart import Chart, Line
 from fedward.report.page.examples import Library
 from fedward.report.page.facts import about, in_short
-from fedward.report.page.numbers import figure, many, percent
 from fedward.report.page.part import Part
 from fedward.report.page.promise import Promise, promise
 from fedward.report.page.reproduce import of_replicas

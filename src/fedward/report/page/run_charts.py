@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fedward.report.numbers import at_most_figure
 from fedward.report.page.chart import Chart, Line, Point
-from fedward.report.page.numbers import at_most_figure
 from fedward.report.page.spending import spent
 from fedward.rundir.run_record import RunRecord
 
 
-def charts(run: RunRecord, key: str) -> Iterator[Chart]:
+def run_charts(run: RunRecord, key: str) -> Iterator[Chart]:
     """All that there are; one without anything to draw is not left out."""
     accuracy, success = curve(run, "accuracy"), curve(run, "attack_success")
     lines = [Line(name="accuracy", points=accuracy), Line(name="attack success", points=success)]

@@ -11,7 +11,7 @@ from fedward.base.validate import InvalidValue
 from fedward.privacy import ACCOUNTANTS, Guarantee, Ledger
 from fedward.privacy.older_words import PAPERS_SAMPLING
 from fedward.privacy.remembered import guarantee_of
-from fedward.report.page.chart import thinned
+from fedward.report.numbers import thinned
 from fedward.rundir.run_record import RunRecord
 
 _MOST = {"moments": 12, "rdp": 12, "pld": 4}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fedward.base.durable_files import write_atomically
 
@@ -32,3 +32,26 @@ class Picture:
 
     def _repr_png_(self) -> bytes:
         return self.png(dpi=90)
+
+
+def panels(down: int, across: int, size: tuple[float, float], **options: Any) -> tuple[Figure, Any]:
+    """A figure and its panels, row by row; the options are those of matplotlib's ``subplots``."""
+    # Here and not above: it takes seconds to import, and most commands draw nothing.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    return figure, figure.subplots(down, across, squeeze=False, **options)
+
+
+def label(
+    panel: Any, *, x: str, y: str, title: str = "", bottom: float | None = None, legend: int = 7
+) -> None:
+    """Names of the axes, a grid, and a legend in letters of this size, or none where that is 0."""
+    panel.set_xlabel(x)
+    panel.set_ylabel(y)
+    panel.set_title(title, fontsize=10)
+    if bottom is not None:
+        panel.set_ylim(bottom=bottom)
+    panel.grid(alpha=0.3)
+    if legend:
+        panel.legend(fontsize=legend)

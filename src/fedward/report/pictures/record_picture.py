@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
 from fedward.base.validate import InvalidValue
 from fedward.certificates.level import level
+from fedward.report.numbers import many, measured
 from fedward.report.page.certified_curves import certified_charts
 from fedward.report.page.chart import Chart
 from fedward.report.page.inference import inference_charts
 from fedward.report.page.replicas import cost_charts
-from fedward.report.page.run_charts import charts
-from fedward.report.pictures.picture import Picture
+from fedward.report.page.run_charts import run_charts
+from fedward.report.pictures.picture import Picture, label, panels
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord
 
@@ -25,34 +26,30 @@ _MOST_MARKS = 30
 
 def picture_of(record: Record) -> Picture:
     """One panel for each chart: curves over rounds, certified accuracy or cost against k, or means."""
-    if isinstance(record, RunRecord):
-        panels = list(charts(record, "run"))
-    elif isinstance(record, InferenceRecord):
-        panels = list(inference_charts(record, "run"))
-    elif record.certificates:
-        unit = next(iter(record.certificates.values())).setting.ledger.unit
-        panels = list(certified_charts(record, "run", unit))
-    else:
-        panels = cost_charts(record, "run")
-    drawn = [chart for chart in panels if chart.drawn]
-    if drawn:
+    if drawn := [chart for chart in _charts(record) if chart.drawn]:
         return draw(drawn)
     if isinstance(record, ReplicasRecord) and record.result is not None:
         return _means(record.result["variants"])
     raise InvalidValue(f"{record.path} has nothing to draw yet: nothing was measured")
 
 
-def draw(panels: Sequence[Chart]) -> Picture:
-    """The charts side by side; lines differ in colour, dashes and marks."""
-    from matplotlib.figure import Figure
+def _charts(record: Record) -> Iterable[Chart]:
+    if isinstance(record, RunRecord):
+        return run_charts(record, "run")
+    if isinstance(record, InferenceRecord):
+        return inference_charts(record, "run")
+    return certified_charts(record, "run") if record.certificates else cost_charts(record, "run")
 
-    across = min(3, len(panels))
-    down = -(-len(panels) // across)
-    figure = Figure(figsize=(5.2 * across, 3.8 * down), layout="constrained")
-    places = figure.subplots(down, across, squeeze=False).flatten()
-    for place, chart in zip(places, panels, strict=False):
+
+def draw(charts: Sequence[Chart]) -> Picture:
+    """The charts side by side; lines differ in colour, dashes and marks."""
+    across = min(3, len(charts))
+    down = -(-len(charts) // across)
+    figure, axes = panels(down, across, (5.2 * across, 3.8 * down))
+    places = axes.flatten()
+    for place, chart in zip(places, charts, strict=False):
         _panel(place, chart)
-    for place in places[len(panels) :]:
+    for place in places[len(charts) :]:
         place.set_visible(False)
     return Picture(figure=figure)
 
@@ -77,33 +74,28 @@ def _panel(place: Any, chart: Chart) -> None:
         place.set_ylim(bottom=0)
     if chart.percent:
         place.set_ylim(top=102)
+    label(
+        place,
+        x=f"{chart.x} (%)" if shares else chart.x,
+        y=f"{chart.y} (%)" if chart.percent else chart.y,
+    )
     place.set_title(chart.title, fontsize=10, wrap=True)
-    place.set_xlabel(f"{chart.x} (%)" if shares else chart.x)
-    place.set_ylabel(f"{chart.y} (%)" if chart.percent else chart.y)
     if chart.across == "small share":
         place.set_xscale("log")
     elif not shares:
         place.xaxis.get_major_locator().set_params(integer=True)
-    place.grid(alpha=0.3)
-    place.legend(fontsize=7)
 
 
 def _means(variants: dict[str, Any]) -> Picture:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 1.4 + 0.4 * len(variants)), layout="constrained")
-    place = figure.subplots()
+    figure, ((place,),) = panels(1, 1, (6.4, 1.4 + 0.4 * len(variants)))
     for number, found in enumerate(variants.values()):
-        accuracy = found["accuracy"]
-        low, high = (
-            accuracy[key] if accuracy[key] is not None else accuracy["mean"] for key in ("low", "high")
-        )
-        error = [[100 * (accuracy["mean"] - low)], [100 * (high - accuracy["mean"])]]
-        place.errorbar(100 * accuracy["mean"], number, xerr=error, marker="o", capsize=3, color="C0")
+        mean = found["accuracy"]["mean"]
+        low, high = (mean if (end := found["accuracy"][key]) is None else end for key in ("low", "high"))
+        error = [[100 * (mean - low)], [100 * (high - mean)]]
+        place.errorbar(100 * mean, number, xerr=error, marker="o", capsize=3, color="C0")
     place.set_yticks(range(len(variants)), list(variants))
     place.invert_yaxis()
-    place.set_xlabel("accuracy (%), mean over the replicas and its 95 % interval")
-    place.grid(alpha=0.3)
+    label(place, x="accuracy (%), mean over the replicas and its 95 % interval", y="", legend=0)
     return Picture(figure=figure)
 
 
@@ -115,9 +107,7 @@ def html_of(record: Record) -> str:
         lines.append(escape("nothing spent yet" if guarantee is None else str(guarantee)))
     elif record.certificates:
         sure = next(iter(record.certificates.values())).setting.confidence
-        lines.append(
-            escape(f"certified with confidence {level(sure.error)} from {record.replicas:,} trainings")
-        )
+        lines.append(f"certified with confidence {level(sure.error)} from {record.replicas:,} trainings")
     try:
         png = base64.b64encode(picture_of(record).png(dpi=80)).decode()
         lines.append(f'<img alt="curves of {escape(record.path.name)}" src="data:image/png;base64,{png}">')
@@ -133,9 +123,4 @@ def _state(record: Record) -> str:
     if isinstance(record, InferenceRecord):
         auc = "" if record.best is None else f", AUC {record.attacks[record.best]['auc']['value']:.3f}"
         return f"{record.kind} inference, {state}{auc}"
-    found = [f"{record.rounds:,} round{'' if record.rounds == 1 else 's'}, {state}"]
-    if "accuracy" in record.last:
-        found.append(f"accuracy {100 * record.last['accuracy']:.1f} %")
-    if "attack_success" in record.last:
-        found.append(f"attack success {100 * record.last['attack_success']:.1f} %")
-    return ", ".join(found)
+    return ", ".join([many(record.rounds, "round"), state, *measured(record.last)])

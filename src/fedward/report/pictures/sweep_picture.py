@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import Any
 
 from fedward.config.sweep_section import Sweep
+from fedward.report.pictures.picture import Picture, panels
 from fedward.studies.sweep.sweep_results import MEASURES, Row
 
 _SHARES = ("accuracy", "attack_success")
@@ -22,15 +22,11 @@ def draw(sweep: Sweep, rows: Sequence[Row], title: str) -> bytes | None:
     measures = [key for key in _SHARES if any(key in row.measures for row in rows)]
     if not measures:
         return None
-    # Here and not above: it takes seconds to import, and most commands draw nothing.
-    from matplotlib.figure import Figure
-
     names = list(rows[0].labels)
     axis = next((n for n, each in zip(names, sweep.axes, strict=True) if each.numeric), None)
     width = 6.4 * len(measures) if axis else max(6.4, 0.5 * len(rows)) * len(measures)
-    figure = Figure(figsize=(min(width, 24.0), 4.8), layout="constrained")
-    panels = figure.subplots(1, len(measures), squeeze=False)[0]
-    for panel, key in zip(panels, measures, strict=True):
+    figure, (row,) = panels(1, len(measures), (min(width, 24.0), 4.8))
+    for panel, key in zip(row, measures, strict=True):
         if axis is None:
             _bars(panel, rows, key)
         else:
@@ -42,9 +38,7 @@ def draw(sweep: Sweep, rows: Sequence[Row], title: str) -> bytes | None:
     several = len(rows[0].seeds)
     band = f"mean of {several} seeds, 95 % interval" if several > 1 else "one seed"
     figure.suptitle(f"{title}: {band}", fontsize=11)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=150)
-    return buffer.getvalue()
+    return Picture(figure=figure).png()
 
 
 def _lines(panel: Any, rows: Sequence[Row], key: str, axis: str) -> None:
@@ -53,12 +47,10 @@ def _lines(panel: Any, rows: Sequence[Row], key: str, axis: str) -> None:
         others = ", ".join(f"{name}={label}" for name, label in row.labels.items() if name != axis)
         lines.setdefault(others, []).append(row)
     for number, (name, members) in enumerate(lines.items()):
-        known = sorted(
-            ((float(row.values[axis]), row.measures[key]) for row in members if key in row.measures),
-            key=lambda pair: pair[0],
-        )
+        known = [(float(row.values[axis]), row.measures[key]) for row in members if key in row.measures]
         if not known:
             continue
+        known.sort(key=lambda pair: pair[0])
         x = [value for value, _ in known]
         (line,) = panel.plot(
             x,
@@ -69,14 +61,8 @@ def _lines(panel: Any, rows: Sequence[Row], key: str, axis: str) -> None:
         )
         bands = [(mean.low, mean.high) for _, mean in known if mean.low is not None and mean.high is not None]
         if len(bands) == len(known):
-            panel.fill_between(
-                x,
-                [100 * low for low, _ in bands],
-                [100 * high for _, high in bands],
-                color=line.get_color(),
-                alpha=0.15,
-                linewidth=0,
-            )
+            low, high = ([100 * end for end in ends] for ends in zip(*bands, strict=True))
+            panel.fill_between(x, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
     values = {float(row.values[axis]) for row in rows}
     if min(values) > 0 and max(values) / min(values) >= 30:
         panel.set_xscale("log")
@@ -97,9 +83,6 @@ def _bars(panel: Any, rows: Sequence[Row], key: str) -> None:
         if mean.low is not None and mean.high is not None:
             around = [[100 * (mean.mean - mean.low)], [100 * (mean.high - mean.mean)]]
             panel.errorbar(place, 100 * mean.mean, yerr=around, color="black", capsize=4)
-    panel.set_xticks(list(places), [_wrapped(name) for name, _ in known], rotation=30, ha="right", fontsize=8)
+    names = [name.replace(", ", "\n") for name, _ in known]
+    panel.set_xticks(list(places), names, rotation=30, ha="right", fontsize=8)
     panel.set_xlabel(", ".join(rows[0].labels))
-
-
-def _wrapped(name: str) -> str:
-    return name.replace(", ", "\n")

@@ -7,10 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
-from fedward.report.pictures.picture import Picture
+from fedward.report.pictures.picture import Picture, label, panels
 from fedward.report.terminal.certified_table import title
+from fedward.report.terminal.console import table as table_of
 from fedward.studies.certification.attack_costs import TAUS, AttackCosts, Line
 
 _STYLES = {"paper": ":", "inject": "-", "present": "-.", "compromise": "--"}
@@ -20,18 +20,17 @@ def table(console: Console, found: Mapping[str, AttackCosts]) -> None:
     """Measured cost beside the bounds, for each number of attackers."""
     for name, costs in found.items():
         modes = [line.mode for line in costs.lines]
-        rows = Table("k", "measured", "95 % interval", *modes)
-        rows.title = f"{name}: expected min(cost, {costs.cost_bound:g}), and the least it can be in each mode"
-        for column in rows.columns:
-            column.justify = "right"
-        for each in costs.measured:
-            rows.add_row(
+        rows = (
+            (
                 str(each.attackers),
                 f"{each.mean:.3f}",
                 f"{each.low:.3f}-{each.high:.3f}",
                 *(f"{line.lower[each.attackers]:.3f}" for line in costs.lines),
             )
-        console.print(rows)
+            for each in costs.measured
+        )
+        about = f"{name}: expected min(cost, {costs.cost_bound:g}), and the least it can be in each mode"
+        console.print(table_of(["k", "measured", "95 % interval", *modes], rows, left=0, title=about))
         for mode in modes:
             if crossed := costs.crossed(mode):
                 told = ", ".join(map(str, crossed))
@@ -43,11 +42,8 @@ def picture(found: Mapping[str, AttackCosts]) -> Picture:
 
     Attacks on one and the same training share their bounds, and a row of the picture.
     """
-    from matplotlib.figure import Figure
-
     rows = _same_bounds(found)
-    canvas = Figure(figsize=(11, 4.2 * len(rows)), layout="constrained")
-    axes = canvas.subplots(len(rows), 2, squeeze=False)
+    figure, axes = panels(len(rows), 2, (11, 4.2 * len(rows)))
     for (left, right), row in zip(axes, rows, strict=True):
         first = next(iter(row.values()))
         for number, line in enumerate(first.lines):
@@ -57,21 +53,14 @@ def picture(found: Mapping[str, AttackCosts]) -> Picture:
             left.plot(k, line.upper, **style)
             reached = [(tau, k) for tau, k in zip(TAUS, line.needed, strict=True) if k is not None]
             if reached:
-                right.plot(
-                    *zip(*reached, strict=True), marker=".", label=title(line.mode, first.unit), **style
-                )
-        for number, (name, costs) in enumerate(row.items()):
-            _measured(left, name, costs, f"C{number + len(first.lines)}")
-        left.set_xlabel("attackers k" if first.unit == "user" else "poisoned examples k")
-        left.set_ylabel(f"expected min(cost, {first.cost_bound:g})")
-        right.set_xlabel("τ")
-        right.set_ylabel("k that it takes to divide the cost by τ")
+                right.plot(*zip(*reached, strict=True), marker=".", label=what, **style)
+        for number, (name, costs) in enumerate(row.items(), len(first.lines)):
+            _measured(left, costs, color=f"C{number}", label=f"measured, {name}")
         left.xaxis.get_major_locator().set_params(integer=True)
-        for panel in (left, right):
-            panel.set_ylim(bottom=0)
-            panel.grid(alpha=0.3)
-            panel.legend(fontsize=7)
-    return Picture(figure=canvas)
+        attackers = "attackers k" if first.unit == "user" else "poisoned examples k"
+        label(left, x=attackers, y=f"expected min(cost, {first.cost_bound:g})", bottom=0)
+        label(right, x="τ", y="k that it takes to divide the cost by τ", bottom=0)
+    return Picture(figure=figure)
 
 
 def resolution(found: Mapping[str, AttackCosts]) -> int:
@@ -81,40 +70,19 @@ def resolution(found: Mapping[str, AttackCosts]) -> int:
 
 def _same_bounds(found: Mapping[str, AttackCosts]) -> list[dict[str, AttackCosts]]:
     """The variants in groups that have the same bounds, in the order in which they come."""
-    groups: list[dict[str, AttackCosts]] = []
+    groups: dict[tuple[float, tuple[Line, ...]], dict[str, AttackCosts]] = {}
     for name, costs in found.items():
-        bounds = costs.cost_bound, costs.lines
-        group = next((g for g in groups if _bounds(g) == bounds), None)
-        if group is None:
-            groups.append({name: costs})
-        else:
-            group[name] = costs
-    return groups
+        groups.setdefault((costs.cost_bound, costs.lines), {})[name] = costs
+    return list(groups.values())
 
 
-def _bounds(group: Mapping[str, AttackCosts]) -> tuple[float, tuple[Line, ...]]:
-    first = next(iter(group.values()))
-    return first.cost_bound, first.lines
-
-
-def _measured(panel: Any, name: str, costs: AttackCosts, colour: str) -> None:
-    measured = costs.measured
-    panel.errorbar(
-        [each.attackers for each in measured],
-        [each.mean for each in measured],
-        yerr=[[e.mean - e.low for e in measured], [e.high - e.mean for e in measured]],
-        marker="o",
-        markersize=3,
-        linewidth=1,
-        color=colour,
-        label=f"measured, {name}",
-    )
+def _measured(panel: Any, costs: AttackCosts, **style: str) -> None:
+    k, means = zip(*((each.attackers, each.mean) for each in costs.measured), strict=True)
+    around = zip(*((each.mean - each.low, each.high - each.mean) for each in costs.measured), strict=True)
+    panel.errorbar(k, means, yerr=list(around), marker="o", markersize=3, linewidth=1, **style)
 
 
 def record(costs: AttackCosts) -> dict[str, Any]:
     """Everything as plain values, for a program to read."""
-    return {
-        **asdict(costs),
-        "taus": list(TAUS),
-        "crossed": {c.mode: costs.crossed(c.mode) for c in costs.lines},
-    }
+    crossed = {line.mode: costs.crossed(line.mode) for line in costs.lines}
+    return {**asdict(costs), "taus": list(TAUS), "crossed": crossed}

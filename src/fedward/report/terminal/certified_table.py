@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from fedward.certificates.certified import Certified, Mode
 from fedward.certificates.level import level
-from fedward.privacy.group import Threat
 from fedward.privacy.guarantee import Unit
 from fedward.privacy.rounding import percent_down
+from fedward.report.terminal.console import say
+from fedward.report.terminal.console import table as table_of
 
 MODES: tuple[Mode, ...] = ("paper", "inject", "present", "compromise")
-_TITLES: dict[Unit, dict[Mode, str]] = {
-    "user": {
-        "paper": "as in the paper",
-        "inject": "k attackers join",
-        "present": "k may be attackers already",
-        "compromise": "k users are taken over",
-    },
-    "example": {
-        "paper": "as in the paper",
-        "inject": "k examples are added",
-        "present": "k may be poisoned already",
-        "compromise": "k examples are changed",
-    },
+_TITLES: dict[Mode, dict[Unit, str]] = {
+    "paper": {"user": "as in the paper", "example": "as in the paper"},
+    "inject": {"user": "k attackers join", "example": "k examples are added"},
+    "present": {"user": "k may be attackers already", "example": "k may be poisoned already"},
+    "compromise": {"user": "k users are taken over", "example": "k examples are changed"},
 }
 SHARES = (0.5, 0.8, 0.9)
 _POINTS = 8
@@ -39,41 +31,35 @@ def title(mode: Mode, unit: Unit) -> str:
     >>> title("inject", "user"), title("inject", "example")
     ('k attackers join', 'k examples are added')
     """
-    return _TITLES[unit][mode]
+    return _TITLES[mode][unit]
 
 
 def table(console: Console, found: Mapping[str, Certified]) -> None:
     """For each variant and mode: certified accuracy without attackers, and the largest k at some shares.
 
-    Each number twice: with the confidence of the certificate, and from the means over the replicas as they
-    are.
+    Each number twice: with confidence, and from the means over the replicas as they are.
     """
     for name, certified in found.items():
-        rows = Table("mode", "at k = 0", *(f"k at {share:.0%}" for share in SHARES), "largest k")
-        rows.title = name if len(found) > 1 else None
-        for column in rows.columns[1:]:
-            column.justify = "right"
-        for mode in MODES:
-            curves = [certified.curve(mode, sure=sure) for sure in (True, False)]
-            both = [curve for curve in curves if curve is not None]
-            if both:
-                rows.add_row(
-                    mode,
-                    _pair(f"{100 * curve.accuracy[0]:.1f}" for curve in both),
-                    *(_pair(_whole(curve.largest(share)) for curve in both) for share in SHARES),
-                    _pair(
-                        largest_k(curve.most, certified.certificate.setting.most(_threat(mode)))
-                        for curve in both
-                    ),
-                )
-        console.print(rows)
+        headings = ["mode", "at k = 0", *(f"k at {share:.0%}" for share in SHARES), "largest k"]
+        rows = [(mode, *cells) for mode in MODES if (cells := _cells(certified, mode))]
+        console.print(table_of(headings, rows, title=name if len(found) > 1 else None))
     error = next(iter(found.values())).certificate.setting.confidence.error
-    console.print(
+    say(
+        console,
         f"each twice: at confidence {level(error)} / from the means as they are; "
         "at k = 0: certified accuracy in %; k at 50%: the largest k at which it is at least 50%",
-        highlight=False,
-        soft_wrap=True,
     )
+
+
+def _cells(certified: Certified, mode: Mode) -> list[str]:
+    """A row of the table; none where the mode has no curve."""
+    curves = [curve for sure in (True, False) if (curve := certified.curve(mode, sure=sure)) is not None]
+    # The paper's k is tried as far as that of attackers who join.
+    most = certified.certificate.setting.most("inject" if mode == "paper" else mode)
+    columns = [[f"{100 * curve.accuracy[0]:.1f}" for curve in curves]]
+    columns += [[_whole(curve.largest(share)) for curve in curves] for share in SHARES]
+    columns += [[largest_k(curve.most, most) for curve in curves]]
+    return [" / ".join(column) for column in columns] if curves else []
 
 
 def largest_k(k: int | None, most: int) -> str:
@@ -85,17 +71,8 @@ def largest_k(k: int | None, most: int) -> str:
     return f"{_whole(k)} or more" if k == most else _whole(k)
 
 
-def _threat(mode: Mode) -> Threat:
-    """Whose k is tried as far as in this mode."""
-    return "inject" if mode == "paper" else mode
-
-
 def _whole(k: int | None) -> str:
     return "-" if k is None else str(k)
-
-
-def _pair(values: Iterable[str]) -> str:
-    return " / ".join(values)
 
 
 def one(console: Console, certified: Certified) -> None:
@@ -106,7 +83,7 @@ def one(console: Console, certified: Certified) -> None:
         at = {k: accuracy[k] for k in range(0, len(accuracy), step)} | {len(accuracy) - 1: accuracy[-1]}
         told = ", ".join(f"{percent_down(share, 1)} at {k}" for k, share in at.items())
         what = title(attack.threat, certified.certificate.setting.ledger.unit)
-        console.print(f"{what}: certified accuracy {told}", highlight=False, soft_wrap=True)
+        say(console, f"{what}: certified accuracy {told}")
 
 
 def record(certified: Certified) -> dict[str, Any]:

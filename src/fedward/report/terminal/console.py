@@ -1,8 +1,12 @@
-"""The console that prints everything people read, exactly as it is written."""
+"""The console that prints everything people read, exactly as it is written, and its lines and tables."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 from rich.console import Console
+from rich.table import Table
 
 
 def plain_console(*, stderr: bool = False, quiet: bool = False, width: int | None = None) -> Console:
@@ -14,3 +18,19 @@ def plain_console(*, stderr: bool = False, quiet: bool = False, width: int | Non
     runs/[red] a[/x] :smile:
     """
     return Console(stderr=stderr, quiet=quiet, width=width, markup=False, emoji=False)
+
+
+def say(console: Console, *lines: str, style: str | None = None) -> None:
+    """Prints lines that are neither coloured by what is in them nor broken at the width of the console."""
+    for line in lines:
+        console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1, **options: Any) -> Table:
+    """A table, flush right but for so many columns on its left; the options are rich's."""
+    found = Table(*headings, **options)
+    for column in found.columns[left:]:
+        column.justify = "right"
+    for row in rows:
+        found.add_row(*row)
+    return found

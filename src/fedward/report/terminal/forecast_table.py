@@ -1,4 +1,4 @@
-"""The forecast of an experiment, printed on the terminal or given to programs."""
+"""The forecasts of an experiment and of a sweep, printed on the terminal or given to programs."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from rich.table import Table
 
 from fedward.attacks.attack import KNOWLEDGE
 from fedward.forecast.forecast import Forecast
+from fedward.forecast.sweep_forecast import SweepForecast
 from fedward.privacy import Guarantee
-from fedward.privacy.rounding import epsilon_text
+from fedward.privacy.rounding import epsilon_text, round_up_digits
+from fedward.report.numbers import duration, many, size
+from fedward.report.terminal.console import say
+from fedward.report.terminal.console import table as table_of
+from fedward.report.terminal.epsilon_about import differing, in_common
 from fedward.rundir.server_looks import looks_alone
-
-_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def print_forecast(console: Console, title: str, found: Forecast) -> None:
     """One line for each question that people have."""
-    console.print(title, style="bold", highlight=False, markup=False, soft_wrap=True)
+    say(console, title, style="bold")
     table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column()
     for name, text in _lines(found):
         table.add_row(f"  {name}", text)
     console.print(table, highlight=False, markup=False)
-    for caution in found.cautions:
-        console.print(f"note: {caution}", style="yellow", highlight=False, markup=False, soft_wrap=True)
+    say(console, *(f"note: {caution}" for caution in found.cautions), style="yellow")
 
 
 def _lines(found: Forecast) -> Iterator[tuple[str, str]]:
@@ -38,11 +40,11 @@ def _lines(found: Forecast) -> Iterator[tuple[str, str]]:
     owned = f"{most:,}" if least == most else f"{least:,} to {most:,}"
     if most > least + 1:
         owned += f" (half of them at most {middle:,})"
-    test = len(federation.test) if federation.test is not None else 0
     yield (
         "data",
         f"{experiment.data.part}: {federation.num_users:,} users with {owned} examples each, "
-        f"{len(federation.examples):,} in all; {test:,} for testing; {federation.num_classes} classes",
+        f"{len(federation.examples):,} in all; {len(federation.test or ()):,} for testing; "
+        f"{federation.num_classes} classes",
     )
     yield "model", f"{experiment.model.part}, {found.parameters:,} parameters"
     if setup.weights is not None:
@@ -58,13 +60,46 @@ def _lines(found: Forecast) -> Iterator[tuple[str, str]]:
     yield "disk", f"about {size(found.disk)}"
 
 
+def print_sweep_forecast(console: Console, title: str, found: SweepForecast) -> None:
+    """The first combination in full, all of them as a table, and what they cost together."""
+    first, *others = found.combinations.items()
+    print_forecast(console, f"{title}; its first combination, {first[0]}:", first[1])
+    if others:
+        guarantees = [each.spending.guarantee for each in found.combinations.values()]
+        about = differing(guarantees)
+        rows = (
+            (
+                name,
+                f"{each.rounds:,}",
+                f"{each.jobs.asked:,.0f}",
+                round_up_digits(guarantee.epsilon) if guarantee.private else "none",
+                *more,
+            )
+            for (name, each), guarantee, *more in zip(
+                found.combinations.items(), guarantees, *about.values(), strict=True
+            )
+        )
+        console.print(table_of(["combination", "rounds", "local trainings", "ε", *about], rows))
+        say(console, *in_common(guarantees))
+    time = "time not estimated"
+    if found.seconds is not None:
+        low, high = map(duration, found.seconds)
+        time = f"{low} to {high} (an estimate, without what is shared)"
+    sweep = found.sweep
+    say(
+        console,
+        f"{len(found.combinations):,} combinations, seeds {', '.join(map(str, sweep.seeds))}: "
+        f"{len(sweep.points):,} trainings, {time}, about {size(found.disk)} of disk",
+    )
+
+
 def _attack(found: Forecast) -> str:
     staged, section = found.setup.attack, found.setup.experiment.attack
     if staged is None or section is None:
         return "nobody attacks"
     parts = ", ".join(part.part for part in (*section.data, *section.model))
     rounds = staged.adversary.rounds
-    when = "every round" if rounds is None else f"{len(rounds)} round{'s' * (len(rounds) > 1)}"
+    when = "every round" if rounds is None else many(len(rounds), "round")
     return (
         f"{len(staged.adversary.users):,} of {found.setup.federation.num_users:,} users, {parts}, in {when}; "
         f"they know {KNOWLEDGE[staged.adversary.knowledge]}"
@@ -114,49 +149,22 @@ def _privacy(found: Forecast) -> Iterator[str]:
 def _time(found: Forecast) -> str:
     if found.seconds is None or found.calibration is None:
         return "not estimated"
-    low, high = found.seconds
-    jobs = found.calibration.jobs
-    cores = f"{found.cores} core{'s' * (found.cores > 1)}"
-    return (
-        f"{duration(low)} to {duration(high)} on {cores}: an estimate, from {jobs} local "
-        f"training{'s' * (jobs > 1)} of {found.calibration.job:.3g} s"
-    )
-
-
-def duration(seconds: float) -> str:
-    """
-    >>> duration(3.2), duration(100), duration(5400), duration(300000)
-    ('3 s', '2 min', '1.5 h', '3.5 days')
-    """
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"
-
-
-def size(number: float) -> str:
-    """
-    >>> size(999), size(1_250_000)
-    ('999 bytes', '1.2 MB')
-    """
-    step = 0
-    while number >= 1000 and step < len(_UNITS) - 1:
-        number, step = number / 1000, step + 1
-    return f"{number:.0f} {_UNITS[step]}" if step == 0 else f"{number:.1f} {_UNITS[step]}"
+    low, high = map(duration, found.seconds)
+    tried = f"{many(found.calibration.jobs, 'local training')} of {found.calibration.job:.3g} s"
+    return f"{low} to {high} on {many(found.cores, 'core')}: an estimate, from {tried}"
 
 
 def record(found: Forecast) -> dict[str, Any]:
     """The same for programs."""
     setup, spent = found.setup, found.spending
-    federation = setup.federation
+    federation, sizes = setup.federation, zip(("least", "median", "most"), found.sizes, strict=True)
     return {
         "data": {
             "name": setup.experiment.data.part,
             "users": federation.num_users,
             "examples": len(federation.examples),
-            "examples_of_a_user": dict(zip(("least", "median", "most"), found.sizes, strict=True)),
-            "test_examples": len(federation.test) if federation.test is not None else 0,
+            "examples_of_a_user": dict(sizes),
+            "test_examples": len(federation.test or ()),
             "classes": federation.num_classes,
         },
         "model": {"name": setup.experiment.model.part, "parameters": found.parameters},
@@ -181,8 +189,23 @@ def record(found: Forecast) -> dict[str, Any]:
         },
         "looks": None if spent.looks is None else spent.looks.to_json(),
         "notes": list(found.cautions),
-        "seconds": None if found.seconds is None else dict(zip(("low", "high"), found.seconds, strict=True)),
+        "seconds": _seconds(found.seconds),
         "calibration": None if found.calibration is None else asdict(found.calibration),
         "cores": found.cores,
         "disk_bytes": found.disk,
     }
+
+
+def sweep_record(found: SweepForecast) -> dict[str, Any]:
+    """The same of a sweep."""
+    return {
+        "trainings": len(found.sweep.points),
+        "seeds": list(found.sweep.seeds),
+        "combinations": {name: record(each) for name, each in found.combinations.items()},
+        "seconds": _seconds(found.seconds),
+        "disk_bytes": found.disk,
+    }
+
+
+def _seconds(between: tuple[float, float] | None) -> dict[str, float] | None:
+    return None if between is None else dict(zip(("low", "high"), between, strict=True))

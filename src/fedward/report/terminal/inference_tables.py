@@ -4,77 +4,72 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from fedward.attacks.inference import RATES, Limit, Membership, Property, Roc
-from fedward.report.pictures.picture import Picture
+from fedward.attacks.inference.auc import Interval
+from fedward.report.numbers import many
+from fedward.report.pictures.picture import Picture, label, panels
+from fedward.report.terminal.console import say
+from fedward.report.terminal.console import table as table_of
 
 _RED = "bold red"
+_ALLOWED = "most that privacy allows"
 
 
 def membership(console: Console, found: Membership) -> None:
     """Every attack in a row, the limit below them, and in words what the numbers are about."""
     console.print(_table(found.attacks, found.limit, f"membership of {found.unit}s"))
     first = next(iter(found.attacks.values()))
-    for line in (
+    say(
+        console,
         f"{first.positives:,} {found.unit}s that were trained on and {first.negatives:,} that were not, over "
-        f"{found.targets} attacked training{'s' * (found.targets > 1)}; {found.shadows} shadow trainings",
+        f"{many(found.targets, 'attacked training')}; {found.shadows} shadow trainings",
         f"mean loss {found.member_loss:.4f} on {found.unit}s trained on, {found.other_loss:.4f} on others",
         *_unresolved(first, f"{found.unit}s not trained on"),
         _about(found.limit),
-    ):
-        console.print(line, highlight=False, soft_wrap=True)
-    for name, where in found.crossed.items():
-        console.print(f"{name}: {_crossed(where)}", style=_RED, highlight=False, soft_wrap=True)
+    )
+    say(console, *(f"{name}: {_crossed(where)}" for name, where in found.crossed.items()), style=_RED)
 
 
 def property(console: Console, found: Property, accuracy: float | None) -> None:
     """The attack in a row, the limit below it, and in words what the numbers are about."""
-    roc = found.roc
-    console.print(
-        _table({"property inference": roc}, found.limit, "property of the victim's data in a round")
-    )
-    for line in (
+    roc, title = found.roc, "property of the victim's data in a round"
+    console.print(_table({"property inference": roc}, found.limit, title))
+    say(
+        console,
         f"{roc.positives} rounds with the property and {roc.negatives} without it",
         *_unresolved(roc, "rounds without the property"),
         *([] if accuracy is None else [f"accuracy of the model on its main task {accuracy:.2%}"]),
         _about(found.limit),
-    ):
-        console.print(line, highlight=False, soft_wrap=True)
-    if found.crossed:
-        console.print(_crossed(found.crossed), style=_RED, highlight=False, soft_wrap=True)
-
-
-def _table(attacks: Mapping[str, Roc], limit: Limit, positives: str) -> Table:
-    rows = Table(
-        "attack", "AUC", *(f"TPR at {rate:g} FPR" for rate in RATES), "balanced accuracy", title=positives
     )
-    for column in list(rows.columns)[1:]:
-        column.justify = "right"
+    say(console, *([_crossed(found.crossed)] if found.crossed else []), style=_RED)
+
+
+def _table(attacks: Mapping[str, Roc], limit: Limit, title: str) -> Table:
+    rows = []
     for name, roc in attacks.items():
         points = [roc.at(rate) for rate in RATES]
         cells = ["-" if point is None else _share(point.tpr) for point in points]
-        rows.add_row(name, str(roc.auc), *cells, f"{roc.best_accuracy:.1%}")
+        rows.append([name, str(roc.auc), *cells, f"{roc.best_accuracy:.1%}"])
     if limit.promised:
         rates = np.linspace(0, 1, 1001)
         best = (1 + float((limit.most(rates) - rates).max())) / 2
         cells = [f"{float(limit.most(rate)):.2%}" for rate in RATES]
-        rows.add_row("most that privacy allows", f"{limit.auc:.3f}", *cells, f"{best:.1%}")
-    return rows
+        rows.append([_ALLOWED, f"{limit.auc:.3f}", *cells, f"{best:.1%}"])
+    headings = ["attack", "AUC", *(f"TPR at {rate:g} FPR" for rate in RATES), "balanced accuracy"]
+    return table_of(headings, rows, title=title)
 
 
-def _share(found: Any) -> str:
+def _share(found: Interval) -> str:
     return f"{found.value:.2%} ({found.low:.2%} to {found.high:.2%})"
 
 
 def _about(limit: Limit) -> str:
-    if not limit.promised:
-        return limit.about
-    return f"most that privacy allows: {limit.about}"
+    return f"{_ALLOWED}: {limit.about}" if limit.promised else limit.about
 
 
 def _unresolved(roc: Roc, which: str) -> list[str]:
@@ -93,30 +88,21 @@ def draw(
     curves: Mapping[str, Roc], limit: Limit, path: Path, *, title: str, logarithmic: bool = True
 ) -> None:
     """ROC curves with their intervals at a few rates, the diagonal, and the limit: beyond it is shaded."""
-    # Slow to import, and only this needs it.
-    from matplotlib.figure import Figure
-
-    canvas = Figure(figsize=(5.2, 4.6), layout="constrained")
-    panel = canvas.subplots()
-    negatives = max(roc.negatives for roc in curves.values())
+    figure, ((panel,),) = panels(1, 1, (5.2, 4.6))
     # What lies below one false positive cannot be measured.
-    least = 1 / negatives if logarithmic else 0.0
+    least = 1 / max(roc.negatives for roc in curves.values()) if logarithmic else 0.0
     for number, (name, roc) in enumerate(curves.items()):
-        label = f"{name}, AUC {roc.auc.value:.3f}"
-        panel.step(roc.fpr, roc.tpr, where="post", label=label, color=f"C{number}", linewidth=1.3)
+        colour, auc = f"C{number}", f"{name}, AUC {roc.auc.value:.3f}"
+        panel.step(roc.fpr, roc.tpr, where="post", label=auc, color=colour, linewidth=1.3)
         for point in roc.points:
-            panel.errorbar(
-                max(point.fpr.value, least) * (1 + 0.02 * number),  # so that they do not hide each other
-                point.tpr.value,
-                yerr=[[point.tpr.value - point.tpr.low], [point.tpr.high - point.tpr.value]],
-                color=f"C{number}",
-                linewidth=0.8,
-                capsize=2,
-            )
+            x = max(point.fpr.value, least) * (1 + 0.02 * number)  # so that they do not hide each other
+            tpr = point.tpr
+            around = [[tpr.value - tpr.low], [tpr.high - tpr.value]]
+            panel.errorbar(x, tpr.value, yerr=around, color=colour, linewidth=0.8, capsize=2)
     grid = np.geomspace(least, 1, 200) if logarithmic else np.linspace(0, 1, 200)
     if limit.promised:
         most = limit.most(grid)
-        panel.plot(grid, most, color="black", linestyle="--", linewidth=1.2, label="most that privacy allows")
+        panel.plot(grid, most, color="black", linestyle="--", linewidth=1.2, label=_ALLOWED)
         panel.fill_between(grid, most, 1, color="black", alpha=0.08, linewidth=0)
     panel.plot(grid, grid, color="grey", linestyle=":", linewidth=1, label="by guessing")
     if logarithmic:
@@ -124,9 +110,7 @@ def draw(
         panel.set_yscale("log")
     panel.set_xlim(least, 1)
     panel.set_ylim(least, 1)
-    panel.set_xlabel("false positive rate")
-    panel.set_ylabel("true positive rate")
-    panel.set_title(title, fontsize=10)
+    label(panel, x="false positive rate", y="true positive rate", title=title, legend=0)
     panel.grid(alpha=0.3, which="both", linewidth=0.5)
     panel.legend(fontsize=7, loc="lower right")
-    Picture(figure=canvas).save(path)
+    Picture(figure=figure).save(path)

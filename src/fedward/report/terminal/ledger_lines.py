@@ -14,40 +14,35 @@ from dp_accounting import (
     SampledWithoutReplacementDpEvent,
 )
 from rich.console import Console
-from rich.table import Table
 
 from fedward.privacy import Guarantee, Ledger
 from fedward.privacy.ledger_file import Check
 from fedward.privacy.rounding import round_up
 from fedward.privacy.shares import shares
 from fedward.privacy.spending import mechanisms, non_private
+from fedward.report.terminal.console import say, table
 
 
 def print_ledger(
     console: Console, spent: Ledger, checks: Sequence[Check], so_far: Guarantee | None = None
 ) -> None:
     """What a ledger holds and whether its claims hold, or why it has none."""
-    table = Table("rounds", "times", "event")
+    rows = []
     for entry in spent.entries:
         last = entry.first_round + (entry.count if entry.released else 1)
         rounds = f"{entry.first_round + 1} to {last}" if last > entry.first_round + 1 else str(last)
         note = "" if entry.released else ", charged but not released"
-        table.add_row(rounds, str(entry.count), in_words(entry.event) + note)
+        rows.append((rounds, str(entry.count), in_words(entry.event) + note))
     if spent.reserved is not None:
-        table.add_row(str(spent.reserved.first_round + 1), "1", in_words(spent.reserved.event) + ", reserved")
-    console.print(table)
-    if not checks:
-        console.print(_without_claims(spent), highlight=False, soft_wrap=True)
-    if so_far is not None:
-        console.print(f"so far: {so_far}", highlight=False, soft_wrap=True)
+        rows.append((str(spent.reserved.first_round + 1), "1", in_words(spent.reserved.event) + ", reserved"))
+    console.print(table(["rounds", "times", "event"], rows, left=3))
+    say(console, *([] if checks else [_without_claims(spent)]))
+    say(console, *([] if so_far is None else [f"so far: {so_far}"]))
     for check in checks:
-        verdict = (
-            "holds" if check.holds else f"{check.problem}: recomputed ε = {round_up(check.recomputed, 6)}"
-        )
-        console.print(f"{check.claimed}: {verdict}", highlight=False, soft_wrap=True)
+        problem = f"{check.problem}: recomputed ε = {round_up(check.recomputed, 6)}"
+        say(console, f"{check.claimed}: {'holds' if check.holds else problem}")
         parts = shares(spent, check.claimed.delta, check.claimed.accountant)
-        if parts is not None:
-            console.print(str(parts), highlight=False, soft_wrap=True)
+        say(console, *([] if parts is None else [str(parts)]))
 
 
 def record(spent: Ledger, checks: Sequence[Check], so_far: Guarantee | None = None) -> dict[str, Any]:

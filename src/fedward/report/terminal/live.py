@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from fedward.report.terminal.forecast_table import duration
+from fedward.report.numbers import duration
 
 T = TypeVar("T")
 # Nobody reads faster, and a notebook keeps what it is sent.
@@ -27,14 +27,8 @@ _BETWEEN = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """Where work stands, at one look.
-
-    Args:
-      done, total: steps.
-      title: what they are, with their number: ``round 12 of 30``.
-      facts: what is known so far, the most important first.
-      seconds_left: None while nobody can know.
-    """
+    """Where work stands: steps, what they are (``round 12 of 30``), what is known so far with the most
+    important first, and the seconds that the rest takes, None while nobody can know."""
 
     done: int
     total: int
@@ -103,13 +97,8 @@ def _terminal(console: Console) -> Iterator[Show]:
     with Live(bar, console=console, refresh_per_second=4) as live:
 
         def show(standing: Standing) -> None:
-            bar.update(
-                task,
-                description=standing.title,
-                completed=standing.done,
-                total=standing.total,
-                left=standing.left,
-            )
+            done, total = standing.done, standing.total
+            bar.update(task, description=standing.title, completed=done, total=total, left=standing.left)
             live.update(Group(bar, *([Text(" · ".join(standing.facts))] if standing.facts else [])))
 
         yield show

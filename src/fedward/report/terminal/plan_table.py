@@ -15,6 +15,8 @@ from fedward.certificates.goal import Goal
 from fedward.certificates.planning import ACCOUNTANT, ADJACENCY, NO_ACCURACY, UNIT, Option
 from fedward.privacy.guarantee import ACCOUNTANT_LABELS
 from fedward.privacy.rounding import round_up
+from fedward.report.pictures.picture import label, panels
+from fedward.report.terminal.console import table as table_of
 
 _TYPES = (".png", ".svg", ".pdf")
 
@@ -42,32 +44,19 @@ def _about(goal: Goal) -> str:
 def table(goal: Goal, options: Sequence[Option]) -> Table:
     """One row for each sampling rate and number of rounds, with every noise that does it."""
     budget = goal.delta is not None
-    result = Table(
-        "rounds T",
-        "rate q",
-        "cohort qN",
-        "noise z",
-        "least z/(qN)",
-        *(["ε at the least z"] if budget else []),
-    )
-    if budget:
-        result.caption = f"ε of one training {_about(goal)}"
-    for column in result.columns:
-        column.justify = "right"
+    headings = ["rounds T", "rate q", "cohort qN", "noise z", "least z/(qN)"]
+    rows = []
     for (rounds, rate), group in groupby(options, key=lambda option: (option.rounds, option.sampling_rate)):
-        same = list(group)
-        least = same[0]
-        cells = [
-            str(rounds),
-            f"{rate:g}",
-            f"{least.cohort:g}",
-            ", ".join(f"{option.noise_multiplier:g}" for option in same),
-            f"{least.noise_on_mean:.3g}",
-        ]
+        least, *more = group
+        noises = ", ".join(f"{option.noise_multiplier:g}" for option in (least, *more))
+        row = [str(rounds), f"{rate:g}", f"{least.cohort:g}", noises, f"{least.noise_on_mean:.3g}"]
         if budget:
-            cells.append("above 200" if least.epsilon is None else round_up(least.epsilon, 3))
-        result.add_row(*cells)
-    return result
+            row.append("above 200" if least.epsilon is None else round_up(least.epsilon, 3))
+        rows.append(row)
+    if not budget:
+        return table_of(headings, rows, left=0)
+    caption = f"ε of one training {_about(goal)}"
+    return table_of([*headings, "ε at the least z"], rows, left=0, caption=caption)
 
 
 def picture_file(path: Path) -> Path:
@@ -82,16 +71,12 @@ def picture_file(path: Path) -> Path:
 def picture(goal: Goal, options: Sequence[Option], path: Path) -> None:
     """The least noise that certifies the goal against the sampling rate, one line for each number of rounds.
 
-    Every noise on or above a line does it. Matplotlib draws it; nothing is shown on a screen.
+    Every noise on or above a line does it.
     """
-    # Slow to import, and only this needs it.
-    from matplotlib.figure import Figure
-
     picture_file(path)
     if not options:
         raise InvalidValue("there is nothing to draw: no training on the grid certifies this")
-    figure = Figure(figsize=(7.5, 5), layout="constrained")
-    axes = figure.subplots()
+    figure, ((panel,),) = panels(1, 1, (7.5, 5))
     lengths = sorted({option.rounds for option in options})
     for i, rounds in enumerate(lengths):
         least: dict[float, float] = {}
@@ -99,26 +84,19 @@ def picture(goal: Goal, options: Sequence[Option], path: Path) -> None:
             if option.rounds == rounds:
                 least.setdefault(option.sampling_rate, option.noise_multiplier)
         shade = 0.85 - 0.85 * i / max(1, len(lengths) - 1)
-        axes.plot(
-            list(least),
-            list(least.values()),
-            "o-",
-            label=f"T = {rounds}",
-            color=(0.1, shade, 0.9 - 0.4 * shade),
-        )
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+        colour = (0.1, shade, 0.9 - 0.4 * shade)
+        panel.plot(list(least), list(least.values()), "o-", label=f"T = {rounds}", color=colour)
+    panel.set_xscale("log")
+    panel.set_yscale("log")
     for axis, ticks in (
-        (axes.xaxis, sorted({option.sampling_rate for option in options})),
-        (axes.yaxis, sorted({option.noise_multiplier for option in options})),
+        (panel.xaxis, sorted({option.sampling_rate for option in options})),
+        (panel.yaxis, sorted({option.noise_multiplier for option in options})),
     ):
         axis.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])
         axis.set_ticks([], minor=True)
-    axes.set_xlabel("sampling rate q")
-    axes.set_ylabel("least noise multiplier z; every larger one does it too")
-    axes.set_title(in_words(goal), fontsize=10)
-    axes.grid(alpha=0.3)
-    axes.legend(title="rounds")
+    noise = "least noise multiplier z; every larger one does it too"
+    label(panel, x="sampling rate q", y=noise, title=in_words(goal), legend=0)
+    panel.legend(title="rounds")
     figure.supxlabel(NO_ACCURACY, fontsize=7)
     # Without a date the same plan gives the same file.
     with writing(path):

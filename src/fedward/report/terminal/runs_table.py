@@ -9,6 +9,7 @@ from rich import box
 from rich.table import Table
 
 from fedward.privacy.rounding import round_up_digits
+from fedward.report.terminal.console import table as table_of
 from fedward.rundir.catalogue.facts import Fact, RunFacts
 
 ABOUT_EPSILON = (
@@ -22,23 +23,9 @@ _CIRCUMSTANCES = "environment."
 def listing(runs: Sequence[RunFacts], folder: Path, more: tuple[str, ...] = ()) -> Table:
     """One line a run: what it is, how far it is, what came out."""
     attacked = any("attack_success" in run.facts for run in runs)
-    table = Table(
-        "run",
-        "",
-        "data",
-        "model",
-        "algorithm",
-        "rounds",
-        "accuracy",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
-    for name in (*(["attack success"] if attacked else []), "ε", *(key.rpartition(".")[2] for key in more)):
-        table.add_column(name)
-    for column in table.columns:
-        column.overflow = "fold"  # half of a name or a number is worse than two lines
-    for column in table.columns[5:]:
-        column.justify = "right"
+    headings = ["run", "", "data", "model", "algorithm", "rounds", "accuracy"]
+    headings += [*(["attack success"] if attacked else []), "ε", *(key.rpartition(".")[2] for key in more)]
+    rows = []
     for run in runs:
         facts = run.facts
         state = run.kind if run.state == "finished" else f"{run.kind}, {run.state}"
@@ -46,8 +33,10 @@ def listing(runs: Sequence[RunFacts], folder: Path, more: tuple[str, ...] = ()) 
         row += [str(facts.get(key, "-")) for key in ("data.name", "model.name", "algorithm.preset")]
         row += [_rounds(run), _percent(facts.get("accuracy"))]
         row += [_percent(facts.get("attack_success"))] if attacked else []
-        row += [_epsilon(run), *(_number(run.known.get(key)) for key in more)]
-        table.add_row(*row)
+        rows.append([*row, _epsilon(run), *(_number(run.known.get(key)) for key in more)])
+    table = table_of(headings, rows, left=5, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for column in table.columns:
+        column.overflow = "fold"  # half of a name or a number is worse than two lines
     return table
 
 
@@ -64,10 +53,9 @@ def differences(runs: Sequence[RunFacts], *, every: bool = False) -> dict[str, l
 
 def comparison(runs: Sequence[RunFacts], differing: dict[str, list[Fact | None]]) -> Table:
     """A row a fact, a column a run."""
-    table = Table("", *(run.path.name for run in runs), box=box.SIMPLE_HEAD)
-    for key, values in differing.items():
-        table.add_row(key, *(_fact(key, value) for value in values))
-    return table
+    rows = ([key, *(_fact(key, value) for value in values)] for key, values in differing.items())
+    headings = ["", *(run.path.name for run in runs)]
+    return table_of(headings, rows, left=len(headings), box=box.SIMPLE_HEAD)
 
 
 def _rounds(run: RunFacts) -> str:
@@ -81,8 +69,7 @@ def _rounds(run: RunFacts) -> str:
 
 def _epsilon(run: RunFacts) -> str:
     so_far = " so far" if run.state == "unfinished" and "epsilon" in run.facts else ""
-    epsilon = run.facts.get("epsilon")
-    return f"{round_up_digits(epsilon) if isinstance(epsilon, float) else _number(epsilon)}{so_far}"
+    return f"{_fact('epsilon', run.facts.get('epsilon'))}{so_far}"
 
 
 def _percent(value: Fact | None) -> str:
@@ -91,8 +78,9 @@ def _percent(value: Fact | None) -> str:
 
 def _fact(key: str, value: Fact | None) -> str:
     """A fact as people read it: what a promise may not exceed is rounded up."""
-    promised = key.rpartition(".")[2] in ("epsilon", "delta") and isinstance(value, float)
-    return round_up_digits(float(value)) if promised and value is not None else _number(value)
+    if isinstance(value, float) and key.rpartition(".")[2] in ("epsilon", "delta"):
+        return round_up_digits(value)
+    return _number(value)
 
 
 def _number(value: Fact | None) -> str:

@@ -27,7 +27,9 @@ class SpendingMeter:
         self._budget = setup.experiment.make_budget(setup.algorithm, setup.federation)
         self._spent: tuple[int, Guarantee] | None = None
         self._free_at = 0.0
-        self._whole = math.inf if setup.algorithm.unproven else self._limit()
+        self._whole = self._budget.epsilon if self._budget is not None else math.inf
+        if self._budget is None and not setup.algorithm.unproven:
+            self._whole = setup.planned.epsilon
 
     def words(self, step: Progress) -> str:
         """``ε 2.68 spent, 2.42 left of 5.10 (whole training)``, and what that ε is about."""
@@ -49,9 +51,6 @@ class SpendingMeter:
         what = f"{guarantee.unit} level, {guarantee.adjacency}, δ = {delta_text(guarantee.delta)}"
         what += f", {guarantee.accountant}"
         return f"{whose}ε {round_up_digits(spent)} spent{late}, {left} ({about}), {what}{seeded}"
-
-    def _limit(self) -> float:
-        return self._budget.epsilon if self._budget is not None else self._setup.planned.epsilon
 
     def _after(self, step: Progress) -> Guarantee:
         delta, accountant = self._setup.delta, self._setup.accountant

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from fedward.config.sweep_section import Sweep
 from fedward.privacy.rounding import round_up_digits
+from fedward.report.numbers import many
+from fedward.report.terminal.console import say
+from fedward.report.terminal.console import table as table_of
 from fedward.report.terminal.epsilon_about import differing, in_common
 from fedward.rundir.sweep_record import ABOUT, epsilon_is_about
 from fedward.studies.sweep.sweep_results import MEASURES, Mean, Row
@@ -23,12 +25,11 @@ def heading(console: Console, sweep: Sweep, path: Path) -> None:
     combinations = len(sweep.points) // len(sweep.seeds)
     axes = "; ".join(f"{axis.key} = {', '.join(axis.labels)}" for axis in sweep.axes)
     seeds = f"seeds {', '.join(map(str, sweep.seeds))}" if len(sweep.seeds) > 1 else f"seed {sweep.seeds[0]}"
-    console.print(
-        f"{combinations:,} combination{'s' * (combinations > 1)}, {seeds}: {len(sweep.points):,} trainings"
-        f"{f' ({axes})' if axes else ''}\nsweep directory {path}",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
+    say(
+        console,
+        f"{many(combinations, 'combination')}, {seeds}: {len(sweep.points):,} trainings"
+        f"{f' ({axes})' if axes else ''}",
+        f"sweep directory {path}",
     )
 
 
@@ -39,34 +40,31 @@ def table(console: Console, rows: Sequence[Row]) -> None:
     differ = len({rounds for row in rows for rounds in row.rounds}) > 1
     guarantees = [row.guarantee for row in rows]
     about = differing(guarantees)
-    found = Table(*axes, *(["rounds"] if differ else []), "ε", *about, *(MEASURES[key] for key in measures))
+    headings = [*axes, *(["rounds"] if differ else []), "ε", *about, *(MEASURES[key] for key in measures)]
+    cells = (
+        (
+            *row.labels.values(),
+            *([_rounds(row.rounds)] if differ else []),
+            "none" if row.epsilon is None else round_up_digits(row.epsilon),
+            *own,
+            *(_with_interval(row.measures.get(key)) for key in measures),
+        )
+        for row, *own in zip(rows, *about.values(), strict=True)
+    )
+    found = table_of(headings, cells, left=len(axes))
     for column, axis in zip(found.columns, axes, strict=False):
         column.min_width = max(len(row.labels[axis]) for row in rows)
         column.overflow = "fold"
     for column in found.columns[len(axes) :]:
-        column.justify = "right"
         column.no_wrap = True
-    for number, row in enumerate(rows):
-        found.add_row(
-            *row.labels.values(),
-            *([_rounds(row.rounds)] if differ else []),
-            "none" if row.epsilon is None else round_up_digits(row.epsilon),
-            *(cells[number] for cells in about.values()),
-            *(_with_interval(row.measures.get(key)) for key in measures),
-        )
     console.print(found)
     seeds = len(rows[0].seeds)
     if seeds > 1:
         console.print(f"means over {seeds} seeds, with 95 % intervals of the mean", highlight=False)
-    for line in in_common(guarantees):
-        console.print(line, highlight=False, soft_wrap=True)
+    say(console, *in_common(guarantees))
     # Whoever takes the best of many has seen all of them.
     if any(row.epsilon is not None for row in rows):
-        console.print(
-            "each ε is that of one training alone: choosing the best of them is not covered by it",
-            highlight=False,
-            soft_wrap=True,
-        )
+        say(console, "each ε is that of one training alone: choosing the best of them is not covered by it")
 
 
 def measured(rows: Sequence[Row]) -> list[str]:
@@ -124,7 +122,6 @@ def _with_interval(mean: Mean | None) -> str:
     """
     if mean is None:
         return ""
-    between = (
-        "" if mean.low is None or mean.high is None else f" ({100 * mean.low:.1f} to {100 * mean.high:.1f})"
-    )
+    low, high = mean.low, mean.high
+    between = "" if low is None or high is None else f" ({100 * low:.1f} to {100 * high:.1f})"
     return f"{100 * mean.mean:.1f} %{between}"

@@ -1,11 +1,14 @@
-"""Numbers as people read them."""
+"""Numbers as people read them, on the page and on the terminal."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from fedward.privacy.rounding import percent_down, round_up_digits
 
+T = TypeVar("T")
 _PER_CENT = "\xa0%"  # no line ends between a number and its sign
 
 
@@ -69,6 +72,63 @@ def many(count: int, thing: str) -> str:
     ('1 round', '1,200 users')
     """
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def finite(value: float | None, form: str = ".4f") -> str:
+    """A number that a file may have as null, where it was not finite.
+
+    >>> finite(0.5), finite(0.5, ".2%"), finite(None)
+    ('0.5000', '50.00%', 'not finite')
+    """
+    return "not finite" if value is None else format(value, form)
+
+
+def measured(metrics: Mapping[str, float] | None) -> tuple[str, ...]:
+    """Accuracy and attack success, as far as they are known.
+
+    >>> measured({"round": 4, "accuracy": 0.9166, "attack_success": 0.5})
+    ('accuracy 91.7 %', 'attack success 50.0 %')
+    """
+    known = metrics or {}
+    return tuple(
+        f"{key.replace('_', ' ')} {100 * known[key]:.1f} %"
+        for key in ("accuracy", "attack_success")
+        if key in known
+    )
+
+
+def duration(seconds: float) -> str:
+    """
+    >>> duration(3.2), duration(100), duration(5400), duration(300000)
+    ('3 s', '2 min', '1.5 h', '3.5 days')
+    """
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"
+
+
+def size(count: float) -> str:
+    """
+    >>> size(999), size(1_250_000)
+    ('999 bytes', '1.2 MB')
+    """
+    if count < 1000:
+        return f"{count:.0f} bytes"
+    power = min(4, int(math.log10(count) / 3 + 1e-12))
+    return f"{count / 1000**power:.1f} {('', 'kB', 'MB', 'GB', 'TB')[power]}"
+
+
+def thinned(items: Sequence[T], most: int) -> list[T]:
+    """At most so many, evenly spread, the first and the last among them.
+
+    >>> thinned(range(100), 4)
+    [0, 33, 66, 99]
+    """
+    if len(items) <= most:
+        return list(items)
+    return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
 
 
 def guessed(epsilon: float, delta: float) -> float:
