@@ -6,8 +6,8 @@ from pathlib import Path
 
 from fedward.report.page import render
 from fedward.report.page.comparison import compared
-from fedward.report.page.examples import Library
-from fedward.report.page.one_run import run_part
+from fedward.report.page.example_looks import Library
+from fedward.report.page.run_part import run_part
 from fedward.rundir.run_record import RunRecord, load
 
 

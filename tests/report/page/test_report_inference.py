@@ -11,7 +11,7 @@ import pytest
 from fedward.attacks.inference import MembershipInference
 from fedward.config import experiment as config
 from fedward.report.page import render
-from fedward.report.page.inference import inference_charts, inference_part
+from fedward.report.page.inference_part import inference_charts, inference_part
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.run_record import load
 from fedward.studies.inference.membership_study import prepare_membership

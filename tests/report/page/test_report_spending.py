@@ -8,7 +8,7 @@ from dp_accounting import ComposedDpEvent, GaussianDpEvent, PoissonSampledDpEven
 
 from fedward.privacy import epsilon_of
 from fedward.privacy.ledger import Entry
-from fedward.report.page.spending import spent
+from fedward.report.page.run_charts import spent
 from fedward.rundir.run_record import RunRecord, load
 
 

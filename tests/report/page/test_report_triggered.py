@@ -19,7 +19,7 @@ from fedward.core.federation import Federation
 from fedward.core.vocabulary import Vocabulary
 from fedward.datasets import digits
 from fedward.models import build
-from fedward.report.page.examples import Library, class_name, looks
+from fedward.report.page.example_looks import Library, class_name, looks
 from fedward.report.page.triggered import triggers
 
 

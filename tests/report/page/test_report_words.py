@@ -12,7 +12,7 @@ from fedward.privacy import Guarantee
 from fedward.privacy.terms import Terms
 from fedward.report.numbers import at_most, factor, guessed
 from fedward.report.page.certificate_words import headline, in_words
-from fedward.report.page.promise import promise
+from fedward.report.page.guarantee_words import promise
 from fedward.rundir.run_record import load
 
 

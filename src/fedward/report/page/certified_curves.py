@@ -8,7 +8,7 @@ from fedward.certificates.certified import Mode
 from fedward.privacy.guarantee import Unit
 from fedward.report.numbers import percent, percent_certified
 from fedward.report.page.chart import Chart, Line
-from fedward.report.page.tables import Cell, Column, Table
+from fedward.report.page.tables import Cell, Column, Table, numbers
 from fedward.report.terminal.certified_table import MODES, SHARES, title
 from fedward.rundir.run_record import ReplicasRecord
 
@@ -42,7 +42,7 @@ def certified_charts(run: ReplicasRecord, key: str) -> Iterator[Chart]:
                 what = title(mode, unit)
                 # Where nothing is certified any more the curve ends on the axis.
                 points = tuple((float(k), share) for k, share in enumerate([*accuracy, 0.0]))
-                line = Line(name=variant if several else what, points=points, stairs=True)
+                line = Line(variant if several else what, points, stairs=True)
                 lines.setdefault(f": {what}" if several else "", []).append(line)
     for number, (about, own) in enumerate(lines.items()):
         yield Chart(
@@ -63,33 +63,16 @@ def certified_table(run: ReplicasRecord) -> Table:
     several, unit = len(run.certificates) > 1, _unit(run)
     rows = []
     for variant in run.certificates:
-        for mode, sure, accuracy, largest in _curves(run, variant):
+        for mode, sure, accuracy, most in _curves(run, variant):
             if not accuracy:
                 continue
-            reached = [
-                max((k for k, a in enumerate(accuracy) if a >= share), default=None) for share in SHARES
-            ]
-            rows.append(
-                [
-                    *([Cell(variant)] if several else []),
-                    Cell(title(mode, unit)),
-                    Cell("yes" if sure else "no: averages as they are"),
-                    Cell(percent_certified(accuracy[0]), accuracy[0]),
-                    *(
-                        Cell("none" if k is None else str(k), -1 if k is None else k)
-                        for k in (*reached, largest)
-                    ),
-                ]
-            )
-    return Table(
-        caption="Certified accuracy without attackers, and the largest k at which so many are certified",
-        columns=[
-            *([Column("training")] if several else []),
-            Column("threat"),
-            Column("with confidence"),
-            Column("at k = 0", number=True),
-            *(Column(f"k at {percent(share, 0)}", number=True) for share in SHARES),
-            Column("largest k", number=True),
-        ],
-        rows=rows,
-    )
+            reached = [max((k for k, a in enumerate(accuracy) if a >= each), default=None) for each in SHARES]
+            row = [Cell(variant)] if several else []
+            row += [Cell(title(mode, unit)), Cell("yes" if sure else "no: averages as they are")]
+            row += [Cell(percent_certified(accuracy[0]), accuracy[0])]
+            row += [Cell("none", -1) if k is None else Cell(str(k), k) for k in (*reached, most)]
+            rows.append(row)
+    columns = [*([Column("training")] if several else []), Column("threat"), Column("with confidence")]
+    columns += numbers("at k = 0", *(f"k at {percent(share, 0)}" for share in SHARES), "largest k")
+    caption = "Certified accuracy without attackers, and the largest k at which so many are certified"
+    return Table(caption=caption, columns=columns, rows=rows)

@@ -27,7 +27,7 @@ _MOST_ROWS = 40
 Point = tuple[float, float]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Line:
     """One line. ``stairs`` keeps its height until the next point."""
 
@@ -48,9 +48,9 @@ class Chart:
 
     key: str
     title: str
-    x: str
     y: str
     lines: tuple[Line, ...]
+    x: str = "round"
     percent: bool = False
     log: bool = False
     from_zero: bool = True

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from fedward.report.numbers import at_most_figure, percent
+from fedward.privacy import Guarantee
+from fedward.report.numbers import percent
 from fedward.report.page.chart import Chart, Line
+from fedward.report.page.experiment_text import differing
 from fedward.report.page.run_charts import curve
-from fedward.report.page.tables import Cell, Column, Table
-from fedward.rundir.catalogue.facts import flat
+from fedward.report.page.tables import Cell, Column, Table, numbers, promised, share
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord
 from fedward.rundir.weights_origin import caveat_of
 
-T = TypeVar("T")
+_ATTACK = 3
+"""The column about attacks, which is left out where nobody attacks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,19 +34,12 @@ def compared(records: Mapping[str, Record]) -> Comparison:
     """The runs, by the names that they have in the page."""
     rows = [row for name, record in records.items() for row in _rows(name, record)]
     runs = {name: record for name, record in records.items() if isinstance(record, RunRecord)}
-    attacked = any(row[3].value is not None for row in rows)
-    columns = [
-        Column("run"),
-        Column("algorithm"),
-        Column("accuracy", number=True),
-        Column("attack success", number=True),
-        Column("ε", number=True),
-        Column("δ", number=True),
-        Column("rounds", number=True),
-        Column("state"),
-    ]
-    if not attacked:
-        columns, rows = _without_attack(columns), [_without_attack(row) for row in rows]
+    columns = [Column("run"), Column("algorithm")]
+    columns += numbers("accuracy", "attack success", "ε", "δ", "rounds")
+    columns.append(Column("state"))
+    if all(row[_ATTACK].value is None for row in rows):
+        for each in (columns, *rows):
+            del each[_ATTACK]
     return Comparison(
         table=Table(caption="Every run in a row", columns=columns, rows=rows),
         charts=tuple(chart for chart in _charts(runs) if len(chart.lines) > 1),
@@ -54,98 +48,76 @@ def compared(records: Mapping[str, Record]) -> Comparison:
     )
 
 
-def _without_attack(row: list[T]) -> list[T]:
-    """A row without the column on attacks."""
-    return [*row[:3], *row[4:]]
-
-
 def _rows(name: str, record: Record) -> Iterator[list[Cell]]:
     if isinstance(record, RunRecord):
-        last, guarantee = record.last, record.guarantee()
-        private = guarantee is not None and guarantee.private
-        yield [
-            Cell(name),
-            Cell(_algorithm(record.experiment)),
-            _share(last.get("accuracy")),
-            _share(last.get("attack_success")),
-            Cell(at_most_figure(guarantee.epsilon), guarantee.epsilon)
-            if private and guarantee is not None
-            else Cell("no guarantee"),
-            Cell(at_most_figure(guarantee.delta), guarantee.delta)
-            if private and guarantee is not None
-            else Cell(""),
-            Cell(f"{record.rounds} of {record.experiment['rounds']}", record.rounds),
-            Cell("finished" if record.finished else "not finished"),
-        ]
+        last, state = record.last, "finished" if record.finished else "not finished"
+        rounds = Cell(f"{record.rounds} of {record.experiment['rounds']}", record.rounds)
+        row = _row(name, record.experiment, last.get("accuracy"), state, guarantee=_guarantee(record))
+        row[_ATTACK], row[-2] = share(last.get("attack_success")), rounds
+        yield row
     elif isinstance(record, InferenceRecord):
-        yield _inference_row(name, record)
+        state = f"{record.kind}, not finished"
+        if record.best is not None:
+            state = f"{record.kind}: AUC {percent(record.attacks[record.best]['auc']['value'])}"
+        accuracy = (record.result or {}).get("accuracy")
+        yield _row(name, record.experiment, accuracy, state, guarantee=_guarantee(record))
     else:
+        trainings = f"{record.replicas} trainings"
+        state = f"mean of {trainings}" if record.finished else f"{trainings} so far"
         for variant, experiment in record.experiments.items():
-            yield _replicas_row(name, record, variant, experiment)
+            values = (record.result or {}).get("variants", {}).get(variant, {})
+            accuracy, one = values.get("accuracy", {}).get("mean"), record.one_training(variant)
+            successes = [each["mean"] for key, each in values.items() if key.startswith("success.")]
+            row = _row(
+                _name(name, variant),
+                experiment,
+                accuracy,
+                state,
+                one if one.proven else None,
+                " (one training)",
+            )
+            row[_ATTACK] = share(sum(successes) / len(successes) if successes else None)
+            yield row
 
 
-def _replicas_row(name: str, record: ReplicasRecord, variant: str, experiment: dict[str, Any]) -> list[Cell]:
-    values = (record.result or {}).get("variants", {}).get(variant, {})
-    successes = [each["mean"] for key, each in values.items() if key.startswith("success.")]
-    one = record.one_training(variant)
-    return [
-        Cell(name if variant == "all" else f"{name}: {variant}"),
-        Cell(_algorithm(experiment)),
-        _share(values["accuracy"]["mean"] if "accuracy" in values else None),
-        _share(sum(successes) / len(successes) if successes else None),
-        Cell(f"{at_most_figure(one.epsilon)} (one training)", one.epsilon)
-        if one.proven
-        else Cell("no guarantee"),
-        Cell(at_most_figure(one.delta), one.delta) if one.proven else Cell(""),
-        Cell(str(experiment["rounds"]), experiment["rounds"]),
-        Cell(
-            f"mean of {record.replicas} trainings"
-            if record.finished
-            else f"{record.replicas} trainings so far"
-        ),
-    ]
-
-
-def _inference_row(name: str, record: InferenceRecord) -> list[Cell]:
-    guarantee = record.guarantee()
-    private = guarantee is not None and guarantee.private
-    found = f"{record.kind}, not finished"
-    if record.best is not None:
-        found = f"{record.kind}: AUC {percent(record.attacks[record.best]['auc']['value'])}"
+def _row(
+    name: str,
+    experiment: Mapping[str, Any],
+    accuracy: float | None,
+    state: str,
+    guarantee: Guarantee | None,
+    of: str = "",
+) -> list[Cell]:
+    """A row about a run that nobody attacks and that has all of its rounds."""
+    epsilon, delta = (None, None) if guarantee is None else (guarantee.epsilon, guarantee.delta)
     return [
         Cell(name),
-        Cell(_algorithm(record.experiment)),
-        _share((record.result or {}).get("accuracy")),
-        Cell("", None),
-        Cell(at_most_figure(guarantee.epsilon), guarantee.epsilon)
-        if private and guarantee is not None
-        else Cell("no guarantee"),
-        Cell(at_most_figure(guarantee.delta), guarantee.delta)
-        if private and guarantee is not None
-        else Cell(""),
-        Cell(str(record.experiment["rounds"]), record.experiment["rounds"]),
-        Cell(found),
+        Cell(str(experiment["algorithm"].get("preset", "?"))),
+        share(accuracy),
+        share(None),
+        promised(epsilon, of, none="no guarantee"),
+        promised(delta),
+        Cell(str(experiment["rounds"]), experiment["rounds"]),
+        Cell(state),
     ]
 
 
-def _share(value: float | None) -> Cell:
-    return Cell("", None) if value is None else Cell(percent(value), value)
+def _name(name: str, variant: str) -> str:
+    return name if variant == "all" else f"{name}: {variant}"
 
 
-def _algorithm(experiment: Mapping[str, Any]) -> str:
-    return str(experiment["algorithm"].get("preset", "?"))
+def _guarantee(record: RunRecord | InferenceRecord) -> Guarantee | None:
+    """What is guaranteed; None if nothing is, or nothing is released yet."""
+    guarantee = record.guarantee()
+    return guarantee if guarantee is not None and guarantee.private else None
 
 
 def _charts(runs: Mapping[str, RunRecord]) -> Iterator[Chart]:
-    for measure, title in (
-        ("accuracy", "Accuracy over rounds"),
-        ("attack_success", "Attack success over rounds"),
-    ):
-        lines = [Line(name=name, points=curve(run, measure)) for name, run in runs.items()]
+    for measure in ("accuracy", "attack_success"):
+        lines = [Line(name, curve(run, measure)) for name, run in runs.items()]
         yield Chart(
             key=f"all-{measure.replace('_', '-')}",
-            title=title,
-            x="round",
+            title=f"{measure.replace('_', ' ').capitalize()} over rounds",
             y="share of test examples",
             percent=True,
             lines=tuple(line for line in lines if line.points),
@@ -154,32 +126,24 @@ def _charts(runs: Mapping[str, RunRecord]) -> Iterator[Chart]:
 
 def _different(records: Mapping[str, Record]) -> Table | None:
     """The keys of the experiments in which they differ."""
-    found: dict[str, dict[str, Any]] = {}
-    for name, record in records.items():
-        if not isinstance(record, ReplicasRecord):
-            found[name] = dict(flat(record.experiment))
-        else:
-            for variant, experiment in record.experiments.items():
-                found[name if variant == "all" else f"{name}: {variant}"] = dict(flat(experiment))
-    keys = list(dict.fromkeys(key for each in found.values() for key in each))
-    varying = [key for key in keys if len({json.dumps(each.get(key)) for each in found.values()}) > 1]
-    if len(found) < 2 or not varying:
+    experiments = {
+        _name(name, variant): experiment
+        for name, record in records.items()
+        for variant, experiment in (
+            record.experiments if isinstance(record, ReplicasRecord) else {"all": record.experiment}
+        ).items()
+    }
+    varying = differing(list(experiments.values()))
+    if not varying:
         return None
     return Table(
         caption="What is different in their experiment files",
-        columns=[Column("key"), *(Column(name) for name in found)],
+        columns=[Column("key"), *map(Column, experiments)],
         rows=[
-            [Cell(key), *(Cell("" if each.get(key) is None else str(each[key])) for each in found.values())]
-            for key in varying
+            [Cell(key), *(Cell("" if value is None else str(value)) for value in values)]
+            for key, values in varying.items()
         ],
     )
-
-
-def _private(record: Record) -> bool:
-    if isinstance(record, ReplicasRecord):
-        return any(record.one_training(variant).proven for variant in record.experiments)
-    guarantee = record.guarantee()
-    return guarantee is not None and guarantee.private
 
 
 def _notes(records: Mapping[str, Record]) -> Iterator[str]:
@@ -195,3 +159,9 @@ def _notes(records: Mapping[str, Record]) -> Iterator[str]:
     )
     if any(isinstance(record, RunRecord) for record in records.values()):
         yield "A single run is one draw of chance: fedward replicas gives intervals."
+
+
+def _private(record: Record) -> bool:
+    if isinstance(record, ReplicasRecord):
+        return any(record.one_training(variant).proven for variant in record.experiments)
+    return _guarantee(record) is not None

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fedward.report.numbers import at_most, many, percent
 from fedward.rundir.inference_record import InferenceRecord, advantage
 
 _SMALL = "0.01"
-NOTHING_PROVEN = (
-    "An attack that finds nothing proves nothing: another one may find more. What privacy allows at most, "
-    "where it says so, holds against every attack whatever."
-)
-SAME_MODEL = (
-    "The intervals are at 95 % and about these trainings: records of one training share its model. To learn "
-    "about the algorithm, attack several trainings, or repeat with other seeds."
-)
+
+
+def between(found: Mapping[str, Any]) -> str:
+    """A measured share with its interval."""
+    return f"{percent(found['value'])} ({percent(found['low'])} to {percent(found['high'])})"
 
 
 def question(run: InferenceRecord) -> str:
@@ -39,10 +36,14 @@ def verdict(run: InferenceRecord) -> str:
     """The best attack in one sentence."""
     assert run.best is not None  # asked of finished runs only
     auc = run.attacks[run.best]["auc"]
-    one, other = _kinds(run)
+    both = "a round in which the victim's data had the property and one in which it had not"
+    if run.kind == "membership":
+        unit = run.about["unit"]
+        both = f"{'an' if unit == 'example' else 'a'} {unit} that was trained on and one that was not"
+    value, _, interval = between(auc).partition(" (")
     return (
-        f"Shown {one} and {other}, the best attack picks the right one {percent(auc['value'])} of the time "
-        f"({percent(auc['low'])} to {percent(auc['high'])}); a coin would be right in half of all cases."
+        f"Shown {both}, the best attack picks the right one {value} of the time ({interval}; "
+        "a coin would be right in half of all cases."
     )
 
 
@@ -67,26 +68,19 @@ def findings(run: InferenceRecord) -> Iterator[str]:
     if point is not None:
         most = (limit["tpr_at_fpr"] or {}).get(_SMALL)
         allowed = "" if most is None else f", and privacy allows {at_most(float(most))} at most"
-        found = point["tpr"]
         yield (
             "Averages hide what happens to a few. An attacker that may accuse one in a hundred wrongly finds "
-            f"{percent(found['value'])} ({percent(found['low'])} to {percent(found['high'])}) of those it is "
-            f"after; guessing would find 1\xa0%{allowed}."
+            f"{between(point['tpr'])} of those it is after; guessing would find 1\xa0%{allowed}."
         )
     yield (
         f"Its advantage is {percent(advantage(best))}: so much more often it says yes where that is right "
         "than where it is wrong, at the threshold that suits it best. 0\xa0% is guessing, 100\xa0% is "
         "certainty."
     )
-    yield from _counted(run, best)
-
-
-def _counted(run: InferenceRecord, best: dict[str, Any]) -> Iterator[str]:
-    assert run.result is not None
     if run.kind == "membership":
-        unit = str(run.about["unit"])
+        asked = many(best["positives"], str(run.about["unit"]))
         yield (
-            f"Asked about {many(best['positives'], unit)} that were trained on and {best['negatives']:,} "
+            f"Asked about {asked} that were trained on and {best['negatives']:,} "
             f"that were not, over {many(run.result['targets'], 'attacked training')}, after "
             f"{many(run.result['shadows'], 'training')} of the attacker's own."
         )
@@ -100,10 +94,3 @@ def _counted(run: InferenceRecord, best: dict[str, Any]) -> Iterator[str]:
             f"Nothing can be said about false alarms as rare as {percent(rate)}: that needs at least "
             f"{round(1 / rate):,} to be wrong about, and there are {best['negatives']:,}."
         )
-
-
-def _kinds(run: InferenceRecord) -> tuple[str, str]:
-    if run.kind == "membership":
-        article = "an" if run.about["unit"] == "example" else "a"
-        return f"{article} {run.about['unit']} that was trained on", "one that was not"
-    return "a round in which the victim's data had the property", "one in which it had not"

@@ -14,10 +14,10 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from fedward.base.durable_files import write_atomically, writing
 from fedward.base.validate import InvalidValue
 from fedward.report.page.comparison import compared
-from fedward.report.page.examples import Library
-from fedward.report.page.inference import InferencePart, inference_part
-from fedward.report.page.one_run import RunPart, run_part
-from fedward.report.page.replicas import ReplicasPart, replicas_part
+from fedward.report.page.example_looks import Library
+from fedward.report.page.inference_part import InferencePart, inference_part
+from fedward.report.page.replicas_part import ReplicasPart, replicas_part
+from fedward.report.page.run_part import RunPart, run_part
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord, load
 from fedward.rundir.sweep_record import is_sweep, read_sweep_record

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -13,10 +12,9 @@ from fedward.attacks.inference import PropertyInference
 from fedward.base.validate import InvalidValue
 from fedward.certificates.certificate import Certificate
 from fedward.config.vary import Axis, variants
-from fedward.report.page.experiment_text import toml, value
-from fedward.rundir.catalogue.facts import flat
+from fedward.report.page.experiment_text import differing, toml, value
 from fedward.rundir.inference_record import InferenceRecord
-from fedward.rundir.run_record import ReplicasRecord, RunRecord
+from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord
 
 _BUILT_IN = ("digits", "synthetic")
 _COSTS = "The bounds on the attack's cost come from fedward certify --attackers"
@@ -24,7 +22,7 @@ _COSTS = "The bounds on the attack's cost come from fedward certify --attackers"
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """What to type, the file to give it, and what a reader must know.
+    """What to type, and what a reader must know.
 
     Attributes:
       command: what to type.
@@ -35,52 +33,52 @@ class Recipe:
 
     command: str
     files: tuple[tuple[str, str], ...]
-    typed: str = ""
-    notes: tuple[str, ...] = ()
+    typed: str
+    notes: tuple[str, ...]
+
+
+def _recipe(
+    run: Record, words: Sequence[str], options: Sequence[str], texts: Mapping[str, str], notes: Sequence[str]
+) -> Recipe:
+    """One command for each file, into a directory of its own: a finished run is not run again in its own."""
+    known = run.manifest.get("environment")
+    return Recipe(
+        command="\n".join(
+            shlex.join(["fedward", *words, f"{name}.toml", *options, "--out", f"runs/{name}-again"])
+            for name in texts
+        ),
+        files=tuple((f"{name}.toml", text) for name, text in texts.items()),
+        typed=str(known.get("command", "")) if isinstance(known, Mapping) else "",
+        notes=tuple(notes),
+    )
 
 
 def of_run(run: RunRecord) -> Recipe:
     """``fedward run`` with the run's own experiment."""
-    file = f"{_stem(run.path.resolve().name)}.toml"
-    command = shlex.join(["fedward", "run", file, *_data(run.experiment), *_elsewhere(file)])
-    return Recipe(
-        command=command,
-        files=((file, toml(run.experiment)),),
-        typed=_typed(run.manifest),
-        notes=tuple(_notes(run.manifest, [run.experiment])),
-    )
+    notes = _notes(run.manifest, [run.experiment])
+    return _recipe(run, ["run"], _data(run.experiment), {_stem(run): toml(run.experiment)}, notes)
 
 
 def of_replicas(run: ReplicasRecord) -> Recipe:
     """``fedward replicas`` or ``fedward certify`` with as many trainings as are finished."""
-    stem, experiments = _stem(run.path.resolve().name), list(run.experiments.values())
-    many = ["-m", str(run.replicas or 1)]
-    options: list[str] = []
+    stem, experiments = _stem(run), list(run.experiments.values())
+    options = ["-m", str(run.replicas or 1)]
     if run.certificates:
-        options = _claims(next(iter(run.certificates.values())))
-    what = "certify" if run.certificates else "replicas"
-    save = ["--save-space"] if run.manifest["experiment"].get("save_space") else []
-    rest = [*many, *options, *save, *_data(experiments[0])]
+        options += _claims(next(iter(run.certificates.values())))
+    options += ["--save-space"] if run.manifest["experiment"].get("save_space") else []
+    options += _data(experiments[0])
     axes = _axes(run.experiments)
-    notes = [*_drawn(run), *_notes(run.manifest, experiments)]
     if axes is not None:
-        vary = [part for axis in axes for part in ("--vary", f"{axis.key}={_values(axis.values)}")]
-        file = f"{stem}.toml"
-        command = shlex.join(["fedward", what, file, *vary, *rest, *_elsewhere(file)])
-        return Recipe(
-            command=command,
-            files=((file, toml(experiments[0])),),
-            typed=_typed(run.manifest),
-            notes=tuple(notes),
-        )
-    files = tuple(
-        (f"{stem}-{number}.toml", f"# {name}\n{toml(content)}")
-        for number, (name, content) in enumerate(
-            ((" ".join(name.split()), content) for name, content in run.experiments.items()), 1
-        )
-    )
-    command = "\n".join(shlex.join(["fedward", what, file, *rest, *_elsewhere(file)]) for file, _ in files)
-    return Recipe(command=command, files=files, typed=_typed(run.manifest), notes=tuple(notes))
+        vary = [f"{axis.key}={','.join(map(value, axis.values))}" for axis in axes]
+        options = [*(part for each in vary for part in ("--vary", each)), *options]
+        texts = {stem: toml(experiments[0])}
+    else:
+        texts = {
+            f"{stem}-{number}": f"# {' '.join(name.split())}\n{toml(content)}"
+            for number, (name, content) in enumerate(run.experiments.items(), 1)
+        }
+    notes = [*_drawn(run), *_notes(run.manifest, experiments)]
+    return _recipe(run, ["certify" if run.certificates else "replicas"], options, texts, notes)
 
 
 def _drawn(run: ReplicasRecord) -> list[str]:
@@ -96,12 +94,12 @@ def _drawn(run: ReplicasRecord) -> list[str]:
 
 def of_inference(run: InferenceRecord) -> Recipe:
     """``fedward infer`` with the run's own experiment, as far as its files say what was asked for."""
-    file, experiment = f"{_stem(run.path.resolve().name)}.toml", dict(run.experiment)
+    experiment = dict(run.experiment)
     notes = _notes(run.manifest, [experiment])
     if run.kind == "membership":
-        asked = {key: (run.result or {}).get(key) for key in ("targets", "shadows")}
+        result = run.result or {}
         options = [f"--unit={run.about['unit']}"]
-        options += [f"--{key}={number}" for key, number in asked.items() if number is not None]
+        options += [f"--{key}={result[key]}" for key in ("targets", "shadows") if result.get(key) is not None]
         if run.about["unit"] == "user":
             experiment["privacy"] = _whole_number_of_users(experiment, run.manifest)
     else:
@@ -113,13 +111,8 @@ def of_inference(run: InferenceRecord) -> Recipe:
             "The files keep a fingerprint of the property, not its name: WHICH, and --users if the data was "
             "dealt anew, are in the command that it was begun with.",
         )
-    command = ["fedward", "infer", run.kind, file, *options, *_data(experiment), *_elsewhere(file)]
-    return Recipe(
-        command=shlex.join(command),
-        files=((file, toml(experiment)),),
-        typed=_typed(run.manifest),
-        notes=tuple(notes),
-    )
+    options += _data(experiment)
+    return _recipe(run, ["infer", run.kind], options, {_stem(run): toml(experiment)}, notes)
 
 
 def _whole_number_of_users(experiment: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,24 +143,19 @@ def _claims(certificate: Certificate) -> list[str]:
 
 def _axes(experiments: Mapping[str, dict[str, Any]]) -> list[Axis] | None:
     """What ``--vary`` has to be told to get these variants; None if it cannot."""
-    contents = list(experiments.values())
-    if len(contents) == 1:
-        return []
-    all_keys = [dict(flat(content)) for content in contents]
-    keys = list(dict.fromkeys(key for each in all_keys for key in each))
-    varying = [key for key in keys if len({json.dumps(each.get(key)) for each in all_keys}) > 1]
+    varying = differing(list(experiments.values()))
+    if any(None in values for values in varying.values()):
+        return None
     try:
-        axes = [Axis(key=key, values=tuple(dict.fromkeys(each[key] for each in all_keys))) for key in varying]
-        return axes if set(variants(contents[0], axes)) == set(experiments) else None
-    except (KeyError, InvalidValue):
+        axes = [Axis(key=key, values=tuple(dict.fromkeys(values))) for key, values in varying.items()]
+        names = set(variants(next(iter(experiments.values())), axes))
+        return axes if len(experiments) == 1 or names == set(experiments) else None
+    except InvalidValue:
         return None
 
 
-def _values(values: Sequence[Any]) -> str:
-    return ",".join(map(value, values))
-
-
-def _stem(name: str) -> str:
+def _stem(run: Record) -> str:
+    name = run.path.resolve().name
     return re.sub(r"[^\w.-]+", "-", name, flags=re.ASCII).strip("-.") or "experiment"
 
 
@@ -175,25 +163,13 @@ def _data(experiment: Mapping[str, Any]) -> list[str]:
     return [] if experiment["data"].get("name") in _BUILT_IN else ["--data", "DIR"]
 
 
-def _elsewhere(file: str) -> list[str]:
-    # In its own directory a finished run is printed again, not run again.
-    return ["--out", f"runs/{file.removesuffix('.toml')}-again"]
-
-
-def _typed(manifest: Mapping[str, Any]) -> str:
-    known = manifest.get("environment")
-    return str(known.get("command", "")) if isinstance(known, Mapping) else ""
-
-
 def _notes(manifest: Mapping[str, Any], experiments: Sequence[Mapping[str, Any]]) -> list[str]:
     notes = []
     if any(_data(experiment) for experiment in experiments):
         notes.append("DIR is where the data lies; fedward compares what it holds with what was trained on.")
-    data = manifest.get("data", {})
-    if manifest.get("weights"):
-        notes.append(
-            f"It started from weights of a file, which the run does not name: {manifest['weights']}."
-        )
+    if weights := manifest.get("weights"):
+        notes.append(f"It started from weights of a file, which the run does not name: {weights}.")
+    data = manifest.get("data")
     if isinstance(data, Mapping) and "target_model" in data:
         notes.append("The attackers' target model came from a file, which the run does not name.")
     if any(_system(experiment) for experiment in experiments):

@@ -3,51 +3,50 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedward.report.numbers import at_most_figure
+from fedward.base.validate import InvalidValue
+from fedward.privacy import ACCOUNTANTS, Ledger
+from fedward.privacy.older_words import PAPERS_SAMPLING
+from fedward.privacy.remembered import guarantee_of
+from fedward.report.numbers import at_most_figure, thinned
 from fedward.report.page.chart import Chart, Line, Point
-from fedward.report.page.spending import spent
 from fedward.rundir.run_record import RunRecord
+
+_MOST = {"moments": 12, "rdp": 12, "pld": 4}
+"""So many rounds: pld takes up to seconds for each of them."""
+
+_NAMES = {"moments": "moments (the papers')", "rdp": "rdp", "pld": "pld"}
 
 
 def run_charts(run: RunRecord, key: str) -> Iterator[Chart]:
     """All that there are; one without anything to draw is not left out."""
     accuracy, success = curve(run, "accuracy"), curve(run, "attack_success")
-    lines = [Line(name="accuracy", points=accuracy), Line(name="attack success", points=success)]
+    note = "Attack success is the share of triggered test examples that go to the attackers' class."
     yield Chart(
         key=f"{key}-accuracy",
         title="Accuracy and attack over rounds" if success else "Accuracy over rounds",
-        x="round",
         y="share of test examples",
         percent=True,
-        lines=tuple(lines),
-        notes=("Attack success is the share of triggered test examples that go to the attackers' class.",)
-        if success
-        else (),
+        lines=(Line("accuracy", accuracy), Line("attack success", success)),
+        notes=(note,) if success else (),
     )
     yield _norms(run, key)
-    spending = spent(run)
-    if spending is not None:
+    if (spending := spent(run)) is not None:
+        whose = "Users protect themselves: this is the one that was drawn most often."
+        note = "Every accountant proves its own ε for the same noise; the smallest is the tightest. "
+        note += f"The run is accounted for by {run.manifest['accountant']}."
         yield Chart(
             key=f"{key}-privacy",
             title="Privacy spent over rounds",
-            x="round",
             y=f"ε at δ = {at_most_figure(run.manifest['delta'])}",
             promise="at most",
-            lines=tuple(Line(name=name, points=points) for name, points in spending.epsilons.items()),
-            notes=(
-                *(
-                    ["Users protect themselves: this is the one that was drawn most often."]
-                    if run.users
-                    else []
-                ),
-                "Every accountant proves its own ε for the same noise; the smallest is the tightest. "
-                f"The run is accounted for by {run.manifest['accountant']}.",
-                *spending.notes,
-            ),
+            lines=tuple(Line(name, points) for name, points in spending.epsilons.items()),
+            notes=(*([whose] if run.users else []), note, *spending.notes),
         )
 
 
@@ -61,24 +60,19 @@ def curve(run: RunRecord, measure: str) -> tuple[Point, ...]:
 
 
 def _norms(run: RunRecord, key: str) -> Chart:
-    honest: list[Point] = []
-    malicious: list[Point] = []
+    medians: dict[bool, list[Point]] = {False: [], True: []}
     bound: list[Point] = []
     for record in run.telemetry:
         t = float(record["round"] + 1)
         theirs, rejected = set(record["malicious"]), set(record["rejected"])
-        pairs = [
-            (user in theirs, norm)
-            for user, norm in zip(record["cohort"], record["norms"], strict=True)
-            if norm is not None and user not in rejected
-        ]
-        for points, who in ((honest, False), (malicious, True)):
-            norms = [norm for bad, norm in pairs if bad is who]
-            if norms:
-                points.append((t, float(np.median(norms))))
-        bounds = record["bounds"]
-        if bounds and all(each is not None for each in bounds):
-            bound.append((t, math.hypot(*bounds)))
+        norms = defaultdict(list)
+        for user, norm in zip(record["cohort"], record["norms"], strict=True):
+            if norm is not None and user not in rejected:
+                norms[user in theirs].append(norm)
+        for malicious, own in norms.items():
+            medians[malicious].append((t, float(np.median(own))))
+        if record["bounds"] and None not in record["bounds"]:
+            bound.append((t, math.hypot(*record["bounds"])))
     notes = ["Telemetry of the simulation: no ε covers it, and it must not be released with the model."]
     if run.users is not None:
         notes.append(
@@ -87,16 +81,68 @@ def _norms(run: RunRecord, key: str) -> Chart:
         )
     elif run.telemetry and not bound:
         notes.append("Nothing bounds the updates: they are not clipped.")
+    points = {"honest users, median": medians[False], "attackers, median": medians[True], "clip bound": bound}
     return Chart(
         key=f"{key}-norms",
         title="Norms of updates, and the bound, over rounds" if bound else "Norms of updates over rounds",
-        x="round",
         y="L2 norm",
         log=True,
-        lines=(
-            Line(name="honest users, median", points=tuple(honest)),
-            Line(name="attackers, median", points=tuple(malicious)),
-            Line(name="clip bound", points=tuple(bound)),
-        ),
+        lines=tuple(Line(name, tuple(own)) for name, own in points.items()),
         notes=tuple(notes),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spent:
+    """ε after some rounds, for each accountant, and what is said about those that have none."""
+
+    epsilons: dict[str, tuple[Point, ...]]
+    notes: tuple[str, ...]
+
+
+def spent(run: RunRecord) -> Spent | None:
+    """ε over the rounds of a run; None if it has no guarantee, or none that is known for every round."""
+    rounds = thinned(range(1, run.rounds + 1), max(_MOST.values()))
+    ledgers = dict(_ledgers(run, rounds))
+    if not ledgers or any(ledger.reason for ledger in ledgers.values()):
+        return None
+    stated = run.guarantee() if run.finished else None
+    delta = run.manifest["delta"]
+    found: dict[str, tuple[Point, ...]] = {}
+    notes = []
+    for name in ACCOUNTANTS:
+        label = _NAMES[name]
+        try:
+            own = stated is not None and stated.accountant == name
+            last = stated if own and stated else guarantee_of(ledgers[rounds[-1]], delta, name)
+            if not last.private:
+                return None
+            # An accountant that has no proof refuses at once; only one that has is asked for all rounds.
+            some = thinned(rounds, _MOST[name])[:-1]
+            points = [(float(t), guarantee_of(ledgers[t], delta, name).epsilon) for t in some]
+        except InvalidValue as error:
+            notes.append(f"{label} is not drawn: {error}.")
+            continue
+        if last.papers_sampling:
+            label += ", no proof"
+            notes.append(f"{label}: {PAPERS_SAMPLING}.")
+        found[label] = (*points, (float(rounds[-1]), last.epsilon))
+    return Spent(epsilons=found, notes=tuple(notes)) if found else None
+
+
+def _ledgers(run: RunRecord, rounds: list[int]) -> Iterator[tuple[int, Ledger]]:
+    """The ledger after each of these rounds; where users have their own, that of the one drawn most often."""
+    users = run.users
+    if users is None:
+        if run.ledger is not None and run.ledger.spending:
+            yield from ((t, run.ledger.after(t)) for t in rounds)
+        return
+    if len(users.events) != 1 or len(run.telemetry) < run.rounds:
+        return
+    nothing = replace(replace(users, reserved=None).ledger(0), entries=())
+    drawn = np.zeros(users.num_users, dtype=np.int64)
+    for record in run.telemetry[: run.rounds]:
+        drawn[record["cohort"]] += 1
+        if (t := record["round"] + 1) in rounds:
+            most = int(drawn.max())
+            yield t, nothing.charged(users.events[0], most) if most else nothing

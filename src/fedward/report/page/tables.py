@@ -1,9 +1,11 @@
-"""Tables: every cell has a text, and a value to sort by."""
+"""Tables of the page: every cell has a text, and a value to sort by."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from fedward.report.numbers import at_most_figure, percent
 
 
 @dataclass(frozen=True)
@@ -21,12 +23,27 @@ class Cell:
         return self.value if isinstance(self.value, str) else f"{self.value:.17g}"
 
 
+def share(value: float | None) -> Cell:
+    """A share in percent; nothing where there is none."""
+    return Cell("") if value is None else Cell(percent(value), value)
+
+
+def promised(value: float | None, of: str = "", none: str = "") -> Cell:
+    """An ε or a δ, which is rounded up."""
+    return Cell(none) if value is None else Cell(f"{at_most_figure(value)}{of}", value)
+
+
 @dataclass(frozen=True)
 class Column:
     """A heading; numbers are set flush right and sorted as numbers."""
 
     title: str
     number: bool = False
+
+
+def numbers(*titles: str) -> list[Column]:
+    """Headings over numbers."""
+    return [Column(title, number=True) for title in titles]
 
 
 @dataclass(frozen=True, kw_only=True)

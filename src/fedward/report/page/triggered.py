@@ -16,7 +16,7 @@ from fedward.config.model_section import initial_model
 from fedward.core.digest import data_digest
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
-from fedward.report.page.examples import Library, Look, class_name, together
+from fedward.report.page.example_looks import Library, Look, class_name, together
 
 _SHOWN = 6
 _LOOKED_AT = 1000

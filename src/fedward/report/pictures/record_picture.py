@@ -12,8 +12,8 @@ from fedward.certificates.level import level
 from fedward.report.numbers import many, measured
 from fedward.report.page.certified_curves import certified_charts
 from fedward.report.page.chart import Chart
-from fedward.report.page.inference import inference_charts
-from fedward.report.page.replicas import cost_charts
+from fedward.report.page.inference_part import inference_charts
+from fedward.report.page.replicas_part import cost_charts
 from fedward.report.page.run_charts import run_charts
 from fedward.report.pictures.picture import Picture, label, panels
 from fedward.rundir.inference_record import InferenceRecord

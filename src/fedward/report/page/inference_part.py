@@ -12,17 +12,14 @@ from fedward.attacks.inference import RATES
 from fedward.attacks.inference.auc import Floats
 from fedward.report.numbers import at_most, many, percent
 from fedward.report.page.chart import Chart, Line
-from fedward.report.page.facts import about, in_short
-from fedward.report.page.inference_words import NOTHING_PROVEN, SAME_MODEL, findings, question, verdict
-from fedward.report.page.part import Part
-from fedward.report.page.promise import Promise, promise
+from fedward.report.page.guarantee_words import Promise, promise
+from fedward.report.page.inference_words import between, findings, question, verdict
+from fedward.report.page.part import Part, facts, in_short
 from fedward.report.page.reproduce import of_inference
-from fedward.report.page.tables import Cell, Column, Table
-from fedward.rundir.inference_curves import Curve
+from fedward.report.page.tables import Cell, Column, Table, numbers
 from fedward.rundir.inference_record import InferenceRecord, advantage
 
 _ALLOWED = "most that privacy allows"
-_GUESSING = "by guessing"
 # With so few negatives that even one of them is this share, there is nothing to see at low rates.
 _FEW = 0.05
 
@@ -34,17 +31,14 @@ class InferencePart(Part):
     question: str
     verdict: str
     findings: tuple[str, ...]
-    limits: tuple[str, ...]
     crossed: bool
     table: Table | None
-    no_curves: str
     promise: Promise | None
 
 
 def inference_part(run: InferenceRecord, key: str, name: str) -> InferencePart:
     """Reads everything off a run of ``fedward infer`` that its part of the page shows."""
     guarantee = run.guarantee()
-    charts = tuple(inference_charts(run, key))
     return InferencePart(
         key=key,
         name=name,
@@ -55,15 +49,11 @@ def inference_part(run: InferenceRecord, key: str, name: str) -> InferencePart:
         question=question(run),
         verdict=verdict(run) if run.finished else "",
         findings=tuple(findings(run)) if run.finished else (),
-        limits=(NOTHING_PROVEN, SAME_MODEL),
         crossed=bool(run.crossed),
         table=_table(run) if run.finished else None,
-        charts=charts,
-        no_curves="The curves are not in this run's files: give its command again, and they are added."
-        if run.finished and not charts
-        else "",
+        charts=tuple(inference_charts(run, key)),
         promise=None if guarantee is None else promise(guarantee, seed=int(run.experiment["seed"])),
-        facts=(*about(run.experiment, run.manifest), ("Inference", _attack(run))),
+        facts=(*facts(run.experiment, run.manifest), ("Inference", _attack(run))),
         recipe=of_inference(run),
     )
 
@@ -93,46 +83,36 @@ def _attack(run: InferenceRecord) -> str:
 def _table(run: InferenceRecord) -> Table:
     assert run.result is not None
     limit = run.result["limit"]
-    columns = [Column("attack"), Column("AUC", number=True), Column("advantage", number=True)]
-    columns += [Column(f"found at {percent(rate)} false alarms", number=True) for rate in RATES]
+    columns = [Column("attack"), *numbers("AUC", "advantage")]
+    columns += numbers(*(f"found at {percent(rate)} false alarms" for rate in RATES))
     rows = []
     for name, found in run.attacks.items():
         cells = [Cell(name), _interval(found["auc"]), Cell(percent(advantage(found)), advantage(found))]
         points = [found["tpr_at_fpr"].get(f"{rate:g}") for rate in RATES]
         rows.append([*cells, *(Cell("-") if each is None else _interval(each["tpr"]) for each in points)])
     if limit["auc"] is not None:
-        at = [float(limit["tpr_at_fpr"][f"{rate:g}"]) for rate in RATES]
-        best = _most_advantage(run.curves.limit)
+        most = [float(limit["tpr_at_fpr"][f"{rate:g}"]) for rate in RATES]
+        curve = run.curves.limit
+        best = None if curve is None else float((curve[1] - curve[0]).max())
+        allowed = [float(limit["auc"]), best, *most]
         rows.append(
-            [
-                Cell(_ALLOWED),
-                Cell(at_most(float(limit["auc"])), float(limit["auc"])),
-                Cell("" if best is None else at_most(best), best),
-                *(Cell(at_most(each), each) for each in at),
-            ]
+            [Cell(_ALLOWED), *(Cell("" if each is None else at_most(each), each) for each in allowed)]
         )
     return Table(caption="What each attack found, with 95 % intervals", columns=columns, rows=rows)
 
 
 def _interval(found: dict[str, Any]) -> Cell:
-    text = f"{percent(found['value'])} ({percent(found['low'])} to {percent(found['high'])})"
-    return Cell(text, float(found["value"]))
-
-
-def _most_advantage(limit: Curve | None) -> float | None:
-    return None if limit is None else float((limit[1] - limit[0]).max())
+    return Cell(between(found), float(found["value"]))
 
 
 def inference_charts(run: InferenceRecord, key: str) -> Iterator[Chart]:
     """The ROC curves over all false positive rates, and where false alarms are few."""
     if not run.curves.attacks:
         return
+    axes: dict[str, Any] = {"x": "wrongly accused", "y": "found", "percent": True}
     yield Chart(
         key=f"{key}-roc",
         title="Who is found, against who is accused wrongly",
-        x="wrongly accused",
-        y="found",
-        percent=True,
         across="share",
         lines=tuple(_lines(run, np.linspace(0.0, 1.0, 101))),
         notes=(
@@ -140,15 +120,13 @@ def inference_charts(run: InferenceRecord, key: str) -> Iterator[Chart]:
             "wrongly. The higher the curve, the better the attack; the area under it is the AUC. "
             "Nothing can lie above what privacy allows, but for chance.",
         ),
+        **axes,
     )
     least = 1 / max(int(found["negatives"]) for found in run.attacks.values())
     if least < _FEW:
         yield Chart(
             key=f"{key}-careful",
             title="The same where false alarms are few",
-            x="wrongly accused",
-            y="found",
-            percent=True,
             log=True,
             across="small share",
             lines=tuple(_lines(run, np.geomspace(least, 1.0, 81))),
@@ -156,6 +134,7 @@ def inference_charts(run: InferenceRecord, key: str) -> Iterator[Chart]:
                 "Both axes are logarithmic. An attack that is sure about a few and knows nothing of the "
                 "others shows here, and hardly in the AUC.",
             ),
+            **axes,
         )
 
 
@@ -165,11 +144,11 @@ def _lines(run: InferenceRecord, rates: Floats) -> Iterator[Line]:
         # Between two thresholds an attack finds what it finds at the more careful one.
         heights = tpr[np.searchsorted(fpr, rates * (1 + 1e-12), side="right") - 1]
         points = zip(rates.tolist(), heights.tolist(), strict=True)
-        yield Line(name=name, points=tuple((x, y) for x, y in points if y > 0 or rates[0] == 0))
+        yield Line(name, tuple((x, y) for x, y in points if y > 0 or rates[0] == 0))
     if run.curves.limit is not None:
         fpr, tpr = run.curves.limit
         # Never drawn lower than it is.
         places = np.searchsorted(fpr, rates * (1 - 1e-12)).clip(max=len(fpr) - 1)
         points = zip(rates.tolist(), tpr[places].tolist(), strict=True)
-        yield Line(name=_ALLOWED, points=tuple(points))
-    yield Line(name=_GUESSING, points=tuple((x, x) for x in rates.tolist()))
+        yield Line(_ALLOWED, tuple(points))
+    yield Line("by guessing", tuple((x, x) for x in rates.tolist()))

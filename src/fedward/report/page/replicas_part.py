@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from fedward.privacy.guarantee import Unit
 from fedward.report.numbers import figure, many, percent
-from fedward.report.page.certified import CertifiedPart, certified_part
+from fedward.report.page.certified_part import CertifiedPart, certified_part
 from fedward.report.page.chart import Chart, Line
-from fedward.report.page.examples import Library
-from fedward.report.page.facts import about, in_short
-from fedward.report.page.part import Part
-from fedward.report.page.promise import Promise, promise
+from fedward.report.page.example_looks import Library
+from fedward.report.page.guarantee_words import Promise, promise
+from fedward.report.page.part import Part, facts, in_short
 from fedward.report.page.reproduce import of_replicas
-from fedward.report.page.tables import Cell, Column, Table
+from fedward.report.page.tables import Cell, Column, Table, numbers
 from fedward.report.terminal.certified_table import title
 from fedward.rundir.run_record import ReplicasRecord
 
@@ -38,7 +37,7 @@ def replicas_part(run: ReplicasRecord, key: str, name: str, library: Library) ->
     variants = len(run.experiments)
     several = f" of each of {many(variants, 'variant')}" if variants > 1 else ""
     state = f"{many(run.replicas, 'training')}{several}"
-    costs = cost_charts(run, key) if run.certified is not None and not run.certificates else []
+    costs = [] if run.certificates else cost_charts(run, key)
     return ReplicasPart(
         key=key,
         name=name,
@@ -46,7 +45,7 @@ def replicas_part(run: ReplicasRecord, key: str, name: str, library: Library) ->
         state=f"finished: {state}" if run.finished else f"not finished: {state} so far",
         finished=run.finished,
         summary=in_short(first, run.manifest),
-        facts=tuple(about(first, run.manifest)),
+        facts=tuple(facts(first, run.manifest)),
         one_replica=tuple(
             f"one training{f' of {variant}' if variants > 1 else ''}: {run.one_training(variant)}"
             for variant in run.experiments
@@ -75,56 +74,31 @@ def _measured(run: ReplicasRecord) -> Table | None:
         for measure, each in values.items():
             shown = figure if measure.startswith("cost") else percent
             between = "" if each["low"] is None else f"{shown(each['low'])} to {shown(each['high'])}"
-            rows.append(
-                [
-                    Cell(variant),
-                    Cell(measure),
-                    Cell(shown(each["mean"]), each["mean"]),
-                    Cell(between, each["low"]),
-                ]
-            )
-    return Table(
-        caption=f"Measured over {many(run.replicas, 'training')} each",
-        columns=[
-            Column("variant"),
-            Column("measure"),
-            Column("mean", number=True),
-            Column("95 % interval of the mean", number=True),
-        ],
-        rows=rows,
-    )
+            ends = Cell(shown(each["mean"]), each["mean"]), Cell(between, each["low"])
+            rows.append([Cell(variant), Cell(measure), *ends])
+    columns = [Column("variant"), Column("measure"), *numbers("mean", "95 % interval of the mean")]
+    return Table(caption=f"Measured over {many(run.replicas, 'training')} each", columns=columns, rows=rows)
 
 
-def cost_charts(run: ReplicasRecord, key: str) -> list[Chart]:
+def cost_charts(run: ReplicasRecord, key: str) -> Iterator[Chart]:
     """The measured cost of an attack beside its bounds, for each variant."""
-    charts = []
     for number, (variant, costs) in enumerate((run.certified or {}).items()):
         if not isinstance(costs, dict) or "measured" not in costs:
             continue
         unit: Unit = costs["unit"]
-        lines = [
-            Line(name="measured", points=tuple((float(m["attackers"]), m["mean"]) for m in costs["measured"]))
-        ]
-        lines += [
-            Line(name=f"least, {title(line['mode'], unit)}", points=_at_each_k(line["lower"]))
-            for line in costs["lines"]
-        ]
-        charts.append(
-            Chart(
-                key=f"{key}-cost-{number}",
-                title=f"Cost of the attack against attackers: {variant}",
-                x="attackers" if unit == "user" else "poisoned examples",
-                y=f"expected min(cost, {costs['cost_bound']:g})",
-                lines=tuple(lines),
-                notes=(
-                    "An attacker wants the cost small; no attack by so many can bring its expectation "
-                    "below the bound. The bound as in the paper takes the average for the expectation, and "
-                    "one ε for the whole curve.",
-                ),
-            )
+        lines = [Line("measured", tuple((float(m["attackers"]), m["mean"]) for m in costs["measured"]))]
+        for line in costs["lines"]:
+            bound = tuple((float(k), float(least)) for k, least in enumerate(line["lower"]))
+            lines.append(Line(f"least, {title(line['mode'], unit)}", bound))
+        yield Chart(
+            key=f"{key}-cost-{number}",
+            title=f"Cost of the attack against attackers: {variant}",
+            x="attackers" if unit == "user" else "poisoned examples",
+            y=f"expected min(cost, {costs['cost_bound']:g})",
+            lines=tuple(lines),
+            notes=(
+                "An attacker wants the cost small; no attack by so many can bring its expectation "
+                "below the bound. The bound as in the paper takes the average for the expectation, and "
+                "one ε for the whole curve.",
+            ),
         )
-    return charts
-
-
-def _at_each_k(values: Any) -> tuple[tuple[float, float], ...]:
-    return tuple((float(k), float(value)) for k, value in enumerate(values))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import itertools
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,11 @@ from fedward.base.validate import InvalidValue
 from fedward.certificates.certificate import Attack, Certificate
 from fedward.certificates.statements import statements
 from fedward.core.federation import Federation
-from fedward.privacy.guarantee import Unit
 from fedward.report.numbers import many, percent_certified
-from fedward.report.page.certificate_words import LIMITS, RECOMPUTED, headline, in_words, rests_on_trust
+from fedward.report.page.certificate_words import headline, headline_in_words, rests_on_trust
 from fedward.report.page.certified_curves import certified_charts, certified_table
 from fedward.report.page.chart import Chart
-from fedward.report.page.examples import Library, Look, class_name, looks
+from fedward.report.page.example_looks import Library, Look, class_name, looks
 from fedward.report.page.tables import Table
 from fedward.report.terminal.certified_table import title
 from fedward.rundir.run_record import ReplicasRecord
@@ -41,25 +40,35 @@ class Example:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CertifiedPart:
-    """The certificates of a run, as the page shows them.
+class ThreatCounts:
+    """One threat as the page's script reads it.
 
-    ``explorer`` is what the page's script works with: for each variant and threat how many examples have
-    which largest k, and that k for each example that is shown.
+    ``right`` and ``wrong`` are pairs of a largest k and how many examples have it, ``shown`` is that k for
+    each example that is shown, ``last`` the k that the search ended at, ``start`` the one shown first.
     """
+
+    threat: str
+    title: str
+    right: list[list[int]]
+    wrong: list[list[int]]
+    last: int
+    start: int
+    shown: list[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertifiedPart:
+    """The certificates of a run, as the page shows them; ``explorer`` is what its script works with."""
 
     key: str
     words: tuple[tuple[str, tuple[str, ...]], ...]
-    limits: tuple[str, ...]
     statements: tuple[tuple[str, tuple[str, ...]], ...]
-    recomputed: str
     trust: tuple[tuple[str, tuple[str, ...]], ...]
     charts: tuple[Chart, ...]
     table: Table
     explorer: dict[str, Any]
     variants: tuple[str, ...]
-    threats: tuple[tuple[str, str], ...]
-    start: int
+    threats: tuple[ThreatCounts, ...]
     most: int
     said: str
     examples: tuple[Example, ...]
@@ -69,78 +78,69 @@ class CertifiedPart:
 
 def certified_part(run: ReplicasRecord, key: str, library: Library) -> CertifiedPart:
     """Reads everything off the certificates of a run."""
-    variants = list(run.certificates)
-    first = run.certificates[variants[0]]
-    unit = first.setting.ledger.unit
-    explorer = _explorer(run, unit)
+    certificates = run.certificates
+    first = next(iter(certificates.values()))
     federation, why = _federation(run, library)
     examples = _gallery(run, first, federation)
-    for each, certificate in zip(explorer["variants"], run.certificates.values(), strict=True):
-        each["top"] = [_name(federation, int(label)) for label in certificate.bounds.top[: len(examples)]]
-        for threat, attack in zip(each["threats"], certificate.attacks, strict=True):
-            threat["shown"] = attack.k[: len(examples)].tolist()
-    start = headline(first.attacks[0])
+    threats = {name: _threats(run, each, len(examples)) for name, each in certificates.items()}
+    tops = {
+        name: [_name(federation, int(label)) for label in each.bounds.top[: len(examples)]]
+        for name, each in certificates.items()
+    }
+    shown = next(iter(threats.values()))
     return CertifiedPart(
         key=key,
-        words=tuple(_words(run)),
-        limits=LIMITS,
-        statements=tuple((name, tuple(statements(each))) for name, each in run.certificates.items()),
-        recomputed=RECOMPUTED,
-        trust=tuple((name, rests_on_trust(each)) for name, each in run.certificates.items()),
+        words=tuple((name, headline_in_words(each)) for name, each in certificates.items()),
+        statements=tuple((name, tuple(statements(each))) for name, each in certificates.items()),
+        trust=tuple((name, rests_on_trust(each)) for name, each in certificates.items()),
         charts=tuple(chart for chart in certified_charts(run, key) if chart.drawn),
         table=certified_table(run),
-        explorer=explorer,
-        variants=tuple(variants),
-        threats=tuple((attack.threat, title(attack.threat, unit)) for attack in first.attacks),
-        start=start,
+        explorer={
+            "total": first.examples,
+            "variants": [
+                {"name": name, "threats": list(map(asdict, own)), "top": tops[name]}
+                for name, own in threats.items()
+            ],
+        },
+        variants=tuple(certificates),
+        threats=shown,
         most=max(1, int(first.attacks[0].k.max())),
-        said=said(explorer["variants"][0]["threats"][0], start, first.examples),
+        said=said(shown[0], shown[0].start, first.examples),
         examples=examples,
         total=first.examples,
         no_pictures=why,
     )
 
 
-def said(threat: dict[str, Any], k: int, total: int) -> str:
+def said(counts: ThreatCounts, k: int, total: int) -> str:
     """How many are certified against k; the page's script says the same for every k.
 
-    >>> said({"right": [[0, 10], [3, 5]], "wrong": [[0, 1]]}, 1, 20).partition(";")[2]
+    >>> right, wrong = [[0, 10], [3, 5]], [[0, 1]]
+    >>> counts = ThreatCounts(threat="inject", title="", right=right, wrong=wrong, last=9, start=0, shown=[])
+    >>> said(counts, 1, 20).partition(";")[2]
     ' 0 more are certified, but not right.'
     """
-    right, wrong = (sum(n for largest, n in threat[name] if largest >= k) for name in ("right", "wrong"))
+    right, wrong = (sum(n for largest, n in own if largest >= k) for own in (counts.right, counts.wrong))
     return (
         f"{right} of {many(total, 'test example')} ({percent_certified(right / total)}) are right and "
         f"certified against {k}; {wrong} more are certified, but not right."
     )
 
 
-def _words(run: ReplicasRecord) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for name, certificate in run.certificates.items():
-        attack = certificate.attacks[0]
-        yield name, in_words(certificate, attack, headline(attack))
-
-
-def _explorer(run: ReplicasRecord, unit: Unit) -> dict[str, Any]:
-    return {
-        "total": next(iter(run.certificates.values())).examples,
-        "variants": [
-            {
-                "name": name,
-                "threats": [
-                    {
-                        "threat": attack.threat,
-                        "title": title(attack.threat, unit),
-                        "right": _counts(attack, _right(run, certificate)),
-                        "wrong": _counts(attack, ~_right(run, certificate)),
-                        "last": attack.most,
-                        "start": headline(attack),
-                    }
-                    for attack in certificate.attacks
-                ],
-            }
-            for name, certificate in run.certificates.items()
-        ],
-    }
+def _threats(run: ReplicasRecord, certificate: Certificate, shown: int) -> tuple[ThreatCounts, ...]:
+    right = _right(run, certificate)
+    return tuple(
+        ThreatCounts(
+            threat=attack.threat,
+            title=title(attack.threat, certificate.setting.ledger.unit),
+            right=_counts(attack, right),
+            wrong=_counts(attack, ~right),
+            last=attack.most,
+            start=headline(attack),
+            shown=attack.k[:shown].tolist(),
+        )
+        for attack in certificate.attacks
+    )
 
 
 def _right(run: ReplicasRecord, certificate: Certificate) -> Any:
@@ -154,8 +154,8 @@ def _right(run: ReplicasRecord, certificate: Certificate) -> Any:
 
 
 def _counts(attack: Attack, which: Any) -> list[list[int]]:
-    values, counts = np.unique(attack.k[which], return_counts=True)
-    return [[int(k), int(count)] for k, count in zip(values, counts, strict=True)]
+    found = np.unique(attack.k[which], return_counts=True)
+    return np.stack(found, axis=1).tolist()
 
 
 def _federation(run: ReplicasRecord, library: Library) -> tuple[Federation | None, str]:
@@ -179,23 +179,19 @@ def _gallery(
         found = looks(federation, federation.test.select(torch.arange(count)))
     labels, right = run.labels, _right(run, certificate)
     assert labels is not None  # _right has looked
-    examples: list[Example] = []
-    spent = 0
-    for number, look in enumerate(found):
-        spent += len(look.picture) + len(look.text)
-        if spent > _MOST_BYTES:
-            break
-        examples.append(
-            Example(
-                number=number + 1,
-                look=look,
-                label=_name(federation, int(labels[number])),
-                top=_name(federation, int(certificate.bounds.top[number])),
-                right=bool(right[number]),
-                k=int(certificate.attacks[0].k[number]),
-            )
+    sizes = itertools.accumulate(len(look.picture) + len(look.text) for look in found)
+    return tuple(
+        Example(
+            number=number + 1,
+            look=look,
+            label=_name(federation, int(labels[number])),
+            top=_name(federation, int(certificate.bounds.top[number])),
+            right=bool(right[number]),
+            k=int(certificate.attacks[0].k[number]),
         )
-    return tuple(examples)
+        for number, (look, size) in enumerate(zip(found, sizes, strict=True))
+        if size <= _MOST_BYTES
+    )
 
 
 def _name(federation: Federation | None, label: int) -> str:

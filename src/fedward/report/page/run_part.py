@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fedward.base.validate import InvalidValue
+from fedward.privacy import Guarantee
 from fedward.privacy.remembered import guarantees_of
 from fedward.report.numbers import at_most_figure, figure, many, percent
-from fedward.report.page.examples import Library
-from fedward.report.page.facts import Fact, about, in_short
-from fedward.report.page.part import Part
-from fedward.report.page.promise import Promise, promise
+from fedward.report.page.example_looks import Library
+from fedward.report.page.guarantee_words import Promise, promise
+from fedward.report.page.part import Fact, Part, facts, in_short
 from fedward.report.page.reproduce import of_run
 from fedward.report.page.run_charts import run_charts
-from fedward.report.page.tables import Cell, Column, Table
+from fedward.report.page.tables import Cell, Table, numbers
 from fedward.report.page.triggered import Trigger, triggers
 from fedward.rundir.run_record import RunRecord
 
@@ -41,22 +42,21 @@ class RunPart(Part):
 
 def run_part(run: RunRecord, key: str, name: str, library: Library) -> RunPart:
     """Reads everything off a run that its part of the page shows."""
-    guarantee = run.guarantee()
+    guarantee, result = run.guarantee(), run.result or {}
     seed = int(run.experiment["seed"])
     found, why = _triggers(run, library)
-    result = run.result or {}
     return RunPart(
         key=key,
         name=name,
         path=str(run.path),
-        state=state(run),
+        state=_state(run),
         finished=run.finished,
         summary=in_short(run.experiment, run.manifest),
-        headline=tuple(_headline(run)),
-        facts=tuple(about(run.experiment, run.manifest)),
+        headline=tuple(_headline(run, guarantee)),
+        facts=tuple(facts(run.experiment, run.manifest)),
         promise=None if guarantee is None else promise(guarantee, seed=seed, finished=run.finished),
         details=(*result.get("shares", []), *(str(result[each]) for each in _DETAILS if result.get(each))),
-        notes=tuple(_notes(run)),
+        notes=tuple(_notes(result)),
         charts=tuple(chart for chart in run_charts(run, key) if chart.drawn),
         users=_users(run),
         triggers=found,
@@ -65,38 +65,33 @@ def run_part(run: RunRecord, key: str, name: str, library: Library) -> RunPart:
     )
 
 
-def state(run: RunRecord) -> str:
-    """How far it is."""
-    planned = int(run.experiment["rounds"])
+def _state(run: RunRecord) -> str:
+    planned = many(int(run.experiment["rounds"]), "round")
     if run.result is None:
-        return f"not finished: {run.rounds} of {many(planned, 'round')}, and what was measured until then"
+        return f"not finished: {run.rounds} of {planned}, and what was measured until then"
     if run.result.get("stopped_by_budget"):
-        return f"finished: the privacy budget ended it after {run.rounds} of {many(planned, 'round')}"
+        return f"finished: the privacy budget ended it after {run.rounds} of {planned}"
     return f"finished: {many(run.rounds, 'round')}"
 
 
-def _headline(run: RunRecord) -> Iterator[Fact]:
-    last, guarantee = run.last, run.guarantee()
-    if "accuracy" in last:
-        yield "accuracy", percent(last["accuracy"])
-    if last.get("attack_success") is not None:
-        yield "attack success", percent(last["attack_success"])
-    if guarantee is not None:
-        delta = f" at δ = {at_most_figure(guarantee.delta)}" if guarantee.private else ""
-        yield f"ε{delta}", at_most_figure(guarantee.epsilon) if guarantee.private else "no guarantee"
+def _headline(run: RunRecord, guarantee: Guarantee | None) -> Iterator[Fact]:
+    if "accuracy" in run.last:
+        yield "accuracy", percent(run.last["accuracy"])
+    if run.last.get("attack_success") is not None:
+        yield "attack success", percent(run.last["attack_success"])
+    if guarantee is not None and guarantee.private:
+        yield f"ε at δ = {at_most_figure(guarantee.delta)}", at_most_figure(guarantee.epsilon)
+    elif guarantee is not None:
+        yield "ε", "no guarantee"
     yield "rounds", f"{run.rounds} of {run.experiment['rounds']}"
 
 
-def _notes(run: RunRecord) -> Iterator[str]:
-    result = run.result or {}
-    rejected = result.get("rejected_updates")
-    if rejected:
+def _notes(result: Mapping[str, Any]) -> Iterator[str]:
+    if rejected := result.get("rejected_updates"):
         yield f"{many(rejected, 'update')} were not finite or malformed, and were rejected."
-    kept = result.get("kept_rounds") or []
-    if kept:
-        first = kept[0]
-        told = f"round {first['round'] + 1}: {first['why']}"
-        yield f"{many(len(kept), 'round')} left the model as it was; the first, {told}."
+    if kept := result.get("kept_rounds"):
+        first = f"round {kept[0]['round'] + 1}: {kept[0]['why']}"
+        yield f"{many(len(kept), 'round')} left the model as it was; the first, {first}."
     for name, attack in (result.get("attacks") or {}).items():
         yield (
             f"{name}: {percent(attack['success'])} of {many(attack['examples'], 'triggered test example')} "
@@ -116,16 +111,11 @@ def _users(run: RunRecord) -> Table | None:
     for start in range(0, len(found), step):
         some = found[start : start + step]
         first, last = some[0][0], some[-1][0]
-        label = (
-            at_most_figure(last) if first == last else f"{at_most_figure(first)} to {at_most_figure(last)}"
-        )
+        label = " to ".join(map(at_most_figure, dict.fromkeys((first, last))))
         count = sum(users for _, users in some)
         rows.append([Cell(label, first if math.isfinite(first) else None), Cell(f"{count:,}", count)])
-    return Table(
-        caption="What each user has spent on its own device",
-        columns=[Column("ε", number=True), Column("users", number=True)],
-        rows=rows,
-    )
+    caption = "What each user has spent on its own device"
+    return Table(caption=caption, columns=numbers("ε", "users"), rows=rows)
 
 
 def _triggers(run: RunRecord, library: Library) -> tuple[tuple[Trigger, ...], str]:
