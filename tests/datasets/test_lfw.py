@@ -10,6 +10,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from fedward.base.validate import InvalidValue
 from fedward.datasets import PROPERTIES, lfw
@@ -164,15 +165,13 @@ PERSONS = [f"Some_One{i}" for i in range(10)]
 
 def draw(folder: Path, name: str = "lfw-deepfunneled", size: int = 250) -> Path:
     """Two images of each of ten persons: grey outside the part that is kept, a colour inside."""
-    image_module = pytest.importorskip("PIL.Image", reason="pictures need pillow")
+
     for i, person in enumerate(PERSONS):
         (folder / name / person).mkdir(parents=True)
         for number in (1, 2):
             pixels = np.full((size, size, 3), 128, dtype=np.uint8)
             pixels[69:185, 67:183] = (20 * i, 100, 100 * number)
-            image_module.fromarray(pixels).save(
-                folder / name / person / f"{person}_{number:04}.jpg", quality=95
-            )
+            Image.fromarray(pixels).save(folder / name / person / f"{person}_{number:04}.jpg", quality=95)
     return folder / name
 
 
@@ -252,8 +251,8 @@ def test_images_of_another_size_or_damaged_ones_are_named(tmp_path: Path) -> Non
     path.write_bytes(data[: len(data) // 2])
     with pytest.raises(InvalidValue, match=r"Some_One3_0001\.jpg must be a whole PNG or JPEG picture"):
         lfw.load(data_dir=tmp_path, source="images", seed=0)
-    image_module = pytest.importorskip("PIL.Image", reason="pictures need pillow")
-    image_module.fromarray(np.zeros((64, 60, 3), np.uint8)).save(path)
+
+    Image.fromarray(np.zeros((64, 60, 3), np.uint8)).save(path)
     with pytest.raises(InvalidValue, match=r"Some_One3_0001\.jpg must have 250 x 250 pixels, got 64 x 60"):
         lfw.load(data_dir=tmp_path, source="images", seed=0)
 

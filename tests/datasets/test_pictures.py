@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from fedward.base.validate import InvalidValue
 from fedward.datasets.pictures import check_colour, folders, pictures, read_picture
-
-Image = pytest.importorskip("PIL.Image", reason="pictures need pillow")
 
 
 def picture(height: int = 4, width: int = 6, seed: int = 0) -> Any:
@@ -134,11 +132,3 @@ def test_only_two_colours_exist() -> None:
         InvalidValue, match="colour must be one of grey, rgb, got 'gray'; did you mean 'grey'"
     ):
         check_colour("gray")
-
-
-def test_without_pillow_the_error_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(InvalidValue, match=r"needs pillow: pip install 'fedward\[images\]'"):
-        read_picture(tmp_path / "x.png")

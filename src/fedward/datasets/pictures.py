@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from fedward.base.validate import InvalidValue, one_of
 
@@ -36,10 +37,6 @@ def read_picture(
       box: the part to cut out: left, upper, right, lower.
       size: height and width to scale to, by Lanczos' filter.
     """
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise InvalidValue("reading pictures needs pillow: pip install 'fedward[images]'") from error
     try:
         with Image.open(path, formats=("PNG", "JPEG")) as file:
             _check(path, file.mode, (file.height, file.width), expected)

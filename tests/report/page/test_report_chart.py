@@ -15,7 +15,7 @@ from matplotlib.image import imread
 from fedward.base.validate import InvalidValue
 from fedward.report.page.axis import Axis
 from fedward.report.page.chart import HEIGHT, WIDTH, Chart, Line, sample, style
-from fedward.report.page.png import as_pixels, data_uri, is_picture
+from fedward.report.page.example_looks import as_pixels, data_uri, is_picture
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1), st.booleans(), st.booleans())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fedward.certificates.certified import Mode
+from fedward.certificates.certified import Curve
 from fedward.privacy.guarantee import Unit
 from fedward.report.numbers import percent, percent_certified
 from fedward.report.page.chart import Chart, Line
@@ -13,19 +13,19 @@ from fedward.report.terminal.certified_table import MODES, SHARES, title
 from fedward.rundir.run_record import ReplicasRecord
 
 
-def _curves(run: ReplicasRecord, variant: str) -> Iterator[tuple[Mode, bool, tuple[float, ...], int | None]]:
-    """Mode, whether with confidence, certified accuracy at k = 0, 1, ..., and the largest k of any."""
-    certificate = run.certificates[variant]
-    for attack in certificate.attacks:
-        largest = int(attack.k.max())
-        yield attack.threat, True, attack.accuracy or (), None if largest < 0 else largest
+def _curves(run: ReplicasRecord, variant: str) -> Iterator[Curve]:
+    """The certificate's own curves, and those of the paper and without confidence as they are stored."""
+    for attack in run.certificates[variant].attacks:
+        most = int(attack.k.max())
+        accuracy = attack.accuracy or ()
+        yield Curve(mode=attack.threat, sure=True, accuracy=accuracy, most=None if most < 0 else most)
     stored = (run.certified or {}).get(variant) or {}
-    for curve in stored.get("curves", []) if isinstance(stored, dict) else []:
-        if curve["mode"] == "paper" or not curve["with_confidence"]:
-            accuracy = tuple(curve["certified_accuracy"])
+    for each in stored.get("curves", []) if isinstance(stored, dict) else []:
+        mode, sure, accuracy = each["mode"], bool(each["with_confidence"]), tuple(each["certified_accuracy"])
+        if mode == "paper" or not sure:
             # Older versions did not store it: where the curve ends, if it ever leaves the axis.
-            largest = curve.get("largest_k", len(accuracy) - 1 if any(accuracy) else None)
-            yield curve["mode"], bool(curve["with_confidence"]), accuracy, largest
+            end = len(accuracy) - 1 if any(accuracy) else None
+            yield Curve(mode=mode, sure=sure, accuracy=accuracy, most=each.get("largest_k", end))
 
 
 def _unit(run: ReplicasRecord) -> Unit:
@@ -37,11 +37,11 @@ def certified_charts(run: ReplicasRecord, key: str) -> Iterator[Chart]:
     several, unit = len(run.certificates) > 1, _unit(run)
     lines: dict[str, list[Line]] = {}
     for variant in run.certificates:
-        for mode, sure, accuracy, _ in sorted(_curves(run, variant), key=lambda c: MODES.index(c[0])):
-            if sure:
-                what = title(mode, unit)
+        for curve in sorted(_curves(run, variant), key=lambda curve: MODES.index(curve.mode)):
+            if curve.sure:
+                what = title(curve.mode, unit)
                 # Where nothing is certified any more the curve ends on the axis.
-                points = tuple((float(k), share) for k, share in enumerate([*accuracy, 0.0]))
+                points = tuple((float(k), share) for k, share in enumerate([*curve.accuracy, 0.0]))
                 line = Line(variant if several else what, points, stairs=True)
                 lines.setdefault(f": {what}" if several else "", []).append(line)
     for number, (about, own) in enumerate(lines.items()):
@@ -63,15 +63,16 @@ def certified_table(run: ReplicasRecord) -> Table:
     several, unit = len(run.certificates) > 1, _unit(run)
     rows = []
     for variant in run.certificates:
-        for mode, sure, accuracy, most in _curves(run, variant):
-            if not accuracy:
-                continue
-            reached = [max((k for k, a in enumerate(accuracy) if a >= each), default=None) for each in SHARES]
-            row = [Cell(variant)] if several else []
-            row += [Cell(title(mode, unit)), Cell("yes" if sure else "no: averages as they are")]
-            row += [Cell(percent_certified(accuracy[0]), accuracy[0])]
-            row += [Cell("none", -1) if k is None else Cell(str(k), k) for k in (*reached, most)]
-            rows.append(row)
+        for curve in _curves(run, variant):
+            if curve.accuracy:
+                reached = *map(curve.largest, SHARES), curve.most
+                row = [Cell(variant)] if several else []
+                row += [
+                    Cell(title(curve.mode, unit)),
+                    Cell("yes" if curve.sure else "no: averages as they are"),
+                ]
+                row += [Cell(percent_certified(curve.accuracy[0]), curve.accuracy[0])]
+                rows.append(row + [Cell("none", -1) if k is None else Cell(str(k), k) for k in reached])
     columns = [*([Column("training")] if several else []), Column("threat"), Column("with confidence")]
     columns += numbers("at k = 0", *(f"k at {percent(share, 0)}" for share in SHARES), "largest k")
     caption = "Certified accuracy without attackers, and the largest k at which so many are certified"

@@ -57,55 +57,66 @@ class ThreatCounts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Variant:
+    """One certificate: its words, its exact statements, what it rests on, and what the examples shown are
+    predicted to be."""
+
+    name: str
+    words: tuple[str, ...]
+    statements: tuple[str, ...]
+    trust: tuple[str, ...]
+    threats: tuple[ThreatCounts, ...]
+    top: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class CertifiedPart:
-    """The certificates of a run, as the page shows them; ``explorer`` is what its script works with."""
+    """The certificates of a run, as the page shows them."""
 
     key: str
-    words: tuple[tuple[str, tuple[str, ...]], ...]
-    statements: tuple[tuple[str, tuple[str, ...]], ...]
-    trust: tuple[tuple[str, tuple[str, ...]], ...]
+    variants: tuple[Variant, ...]
     charts: tuple[Chart, ...]
     table: Table
-    explorer: dict[str, Any]
-    variants: tuple[str, ...]
-    threats: tuple[ThreatCounts, ...]
     most: int
     said: str
     examples: tuple[Example, ...]
     total: int
     no_pictures: str
 
+    @property
+    def explorer(self) -> dict[str, Any]:
+        """What the page's script works with."""
+        variants = [
+            {"name": each.name, "threats": list(map(asdict, each.threats)), "top": each.top}
+            for each in self.variants
+        ]
+        return {"total": self.total, "variants": variants}
+
 
 def certified_part(run: ReplicasRecord, key: str, library: Library) -> CertifiedPart:
     """Reads everything off the certificates of a run."""
-    certificates = run.certificates
-    first = next(iter(certificates.values()))
+    first = next(iter(run.certificates.values()))
     federation, why = _federation(run, library)
     examples = _gallery(run, first, federation)
-    threats = {name: _threats(run, each, len(examples)) for name, each in certificates.items()}
-    tops = {
-        name: [_name(federation, int(label)) for label in each.bounds.top[: len(examples)]]
-        for name, each in certificates.items()
-    }
-    shown = next(iter(threats.values()))
+    variants = tuple(
+        Variant(
+            name=name,
+            words=headline_in_words(each),
+            statements=tuple(statements(each)),
+            trust=rests_on_trust(each),
+            threats=_threats(run, each, len(examples)),
+            top=tuple(_name(federation, int(label)) for label in each.bounds.top[: len(examples)]),
+        )
+        for name, each in run.certificates.items()
+    )
+    counts = variants[0].threats[0]
     return CertifiedPart(
         key=key,
-        words=tuple((name, headline_in_words(each)) for name, each in certificates.items()),
-        statements=tuple((name, tuple(statements(each))) for name, each in certificates.items()),
-        trust=tuple((name, rests_on_trust(each)) for name, each in certificates.items()),
+        variants=variants,
         charts=tuple(chart for chart in certified_charts(run, key) if chart.drawn),
         table=certified_table(run),
-        explorer={
-            "total": first.examples,
-            "variants": [
-                {"name": name, "threats": list(map(asdict, own)), "top": tops[name]}
-                for name, own in threats.items()
-            ],
-        },
-        variants=tuple(certificates),
-        threats=shown,
         most=max(1, int(first.attacks[0].k.max())),
-        said=said(shown[0], shown[0].start, first.examples),
+        said=said(counts, counts.start, first.examples),
         examples=examples,
         total=first.examples,
         no_pictures=why,

@@ -68,14 +68,8 @@ def _rows(name: str, record: Record) -> Iterator[list[Cell]]:
             values = (record.result or {}).get("variants", {}).get(variant, {})
             accuracy, one = values.get("accuracy", {}).get("mean"), record.one_training(variant)
             successes = [each["mean"] for key, each in values.items() if key.startswith("success.")]
-            row = _row(
-                _name(name, variant),
-                experiment,
-                accuracy,
-                state,
-                one if one.proven else None,
-                " (one training)",
-            )
+            guarantee, of = one if one.proven else None, " (one training)"
+            row = _row(_name(name, variant), experiment, accuracy, state, guarantee, of)
             row[_ATTACK] = share(sum(successes) / len(successes) if successes else None)
             yield row
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from PIL import Image
 from torch import Tensor
 
 from fedward.base.validate import InvalidValue
@@ -17,7 +22,6 @@ from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
 from fedward.core.vocabulary import PADDING
 from fedward.datasets.directory import data_directory
-from fedward.report.page.png import as_pixels, data_uri, is_picture
 
 _LONGEST = 160
 
@@ -96,3 +100,38 @@ def _words(federation: Federation, tokens: Tensor) -> str:
     text = " ".join(str(token) if known is None else known.word(token) for token in shown)
     # The end of a text is where a trigger stands.
     return text if len(text) <= _LONGEST else f"... {text[-_LONGEST:]}"
+
+
+def is_picture(shape: Sequence[int]) -> bool:
+    """Whether examples of this shape are pictures: one channel or three, and more than a row.
+
+    >>> is_picture((1, 28, 28)), is_picture((3, 32, 32)), is_picture((64,))
+    (True, True, False)
+    """
+    return len(shape) == 3 and shape[0] in (1, 3) and min(shape[1:]) > 1
+
+
+def data_uri(pixels: NDArray[np.uint8]) -> str:
+    """The address of a picture ``[channels, height, width]`` that holds the picture itself.
+
+    >>> data_uri(np.zeros((1, 2, 2), dtype=np.uint8))[:22]
+    'data:image/png;base64,'
+    """
+    if not is_picture(pixels.shape):
+        raise InvalidValue(f"a picture must have one or three channels, got shape {pixels.shape}")
+    file = io.BytesIO()
+    picture = Image.fromarray(pixels[0] if len(pixels) == 1 else pixels.transpose(1, 2, 0))
+    picture.save(file, format="png", optimize=True)
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+
+def as_pixels(values: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """Examples ``[n, channels, height, width]`` as brightness from 0 to 255.
+
+    Values from 0 to 1 are that; others (standardised data) are stretched, each channel by itself and all
+    examples alike, so that pictures of the same call can be compared.
+    """
+    low, high = values.min(axis=(0, 2, 3), keepdims=True), values.max(axis=(0, 2, 3), keepdims=True)
+    if low.min() < 0 or high.max() > 1:
+        values = (values - low) / np.maximum(high - low, 1e-12)
+    return np.rint(np.clip(values, 0, 1) * 255).astype(np.uint8)

@@ -27,7 +27,6 @@ class ReplicasPart(Part):
     one_replica: tuple[str, ...]
     promises: tuple[tuple[str, Promise], ...]
     measured: Table | None
-    notes: tuple[str, ...]
     certified: CertifiedPart | None
 
 
@@ -56,11 +55,6 @@ def replicas_part(run: ReplicasRecord, key: str, name: str, library: Library) ->
         ),
         measured=_measured(run),
         charts=tuple(chart for chart in costs if chart.drawn),
-        notes=(
-            "This is about one training that is released alone. All of them together, and a certificate "
-            "that is computed from them, spend more.",
-            *(["What was run, below, is the first variant."] if variants > 1 else []),
-        ),
         certified=certified_part(run, f"{key}-certified", library) if run.certificates else None,
         recipe=of_replicas(run),
     )

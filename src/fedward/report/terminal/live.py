@@ -46,9 +46,6 @@ class Standing:
         return f"about {duration(self.seconds_left)} left"
 
 
-Show = Callable[[Standing], None]
-
-
 def follow(console: Console, steps: Iterable[T], standing: Callable[[T], Standing]) -> T | None:
     """Goes through the steps and shows where they stand; returns the last.
 
@@ -56,62 +53,38 @@ def follow(console: Console, steps: Iterable[T], standing: Callable[[T], Standin
     """
     step = None
     with _display(console) as show:
-        if show is None:
-            for step in steps:
-                pass
-            return step
-        shown = -_BETWEEN
-        known: Standing | None = None
+        shown, late = -_BETWEEN, False
         for step in steps:
-            known = None
-            if time.monotonic() - shown >= _BETWEEN:
-                known = standing(step)
-                show(known)
+            late = show is not None and time.monotonic() - shown < _BETWEEN
+            if show is not None and not late:
+                show(standing(step))
                 shown = time.monotonic()
-        if step is not None and known is None:
+        if show is not None and step is not None and late:
             show(standing(step))
     return step
 
 
 @contextmanager
-def _display(console: Console) -> Iterator[Show | None]:
+def _display(console: Console) -> Iterator[Callable[[Standing], None] | None]:
+    """What shows a standing: a line of a notebook, or of a terminal; None where nobody looks."""
     if console.is_jupyter:
-        yield _notebook()
-    elif console.is_terminal:
-        with _terminal(console) as show:
-            yield show
-    else:
+        ipython = importlib.import_module("IPython.display")  # a notebook has it; nobody else needs it
+        handle = ipython.display(ipython.HTML(""), display_id=True)
+        yield lambda standing: handle.update(ipython.HTML(as_html(standing)))
+        return
+    if not console.is_terminal:
         yield None
-
-
-@contextmanager
-def _terminal(console: Console) -> Iterator[Show]:
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}", markup=False),
-        console=console,
-    )
+        return
+    title, left = (TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[left]}"))
+    bar = Progress(title, BarColumn(), TimeElapsedColumn(), left, console=console)
     task = bar.add_task("", total=None, left="")
     with Live(bar, console=console, refresh_per_second=4) as live:
 
-        def show(standing: Standing) -> None:
-            done, total = standing.done, standing.total
-            bar.update(task, description=standing.title, completed=done, total=total, left=standing.left)
-            live.update(Group(bar, *([Text(" · ".join(standing.facts))] if standing.facts else [])))
+        def show(now: Standing) -> None:
+            bar.update(task, description=now.title, completed=now.done, total=now.total, left=now.left)
+            live.update(Group(bar, *([Text(" · ".join(now.facts))] if now.facts else [])))
 
         yield show
-
-
-def _notebook() -> Show:
-    ipython = importlib.import_module("IPython.display")  # a notebook has it; nobody else needs it
-    handle = ipython.display(ipython.HTML(""), display_id=True)
-
-    def show(standing: Standing) -> None:
-        handle.update(ipython.HTML(as_html(standing)))
-
-    return show
 
 
 def as_html(standing: Standing) -> str:
