@@ -14,7 +14,7 @@ from fedward.report.numbers import at_most, many, percent
 from fedward.report.page.chart import Chart, Line
 from fedward.report.page.guarantee_words import Promise, promise
 from fedward.report.page.inference_words import between, findings, question, verdict
-from fedward.report.page.part import Part, facts, in_short
+from fedward.report.page.part import Part, about
 from fedward.report.page.reproduce import of_inference
 from fedward.report.page.tables import Cell, Column, Table, numbers
 from fedward.rundir.inference_record import InferenceRecord, advantage
@@ -38,14 +38,9 @@ class InferencePart(Part):
 
 def inference_part(run: InferenceRecord, key: str, name: str) -> InferencePart:
     """Reads everything off a run of ``fedward infer`` that its part of the page shows."""
-    guarantee = run.guarantee()
+    guarantee, inference = run.guarantee(), ("Inference", _attack(run))
     return InferencePart(
-        key=key,
-        name=name,
-        path=str(run.path),
-        state=_state(run),
-        finished=run.finished,
-        summary=in_short(run.experiment, run.manifest).replace("nobody attacks", _WHO[run.kind]),
+        about=about(run, run.experiment, key, name, _state(run), inference, attack=_WHO[run.kind]),
         question=question(run),
         verdict=verdict(run) if run.finished else "",
         findings=tuple(findings(run)) if run.finished else (),
@@ -53,7 +48,6 @@ def inference_part(run: InferenceRecord, key: str, name: str) -> InferencePart:
         table=_table(run) if run.finished else None,
         charts=tuple(inference_charts(run, key)),
         promise=None if guarantee is None else promise(guarantee, seed=int(run.experiment["seed"])),
-        facts=(*facts(run.experiment, run.manifest), ("Inference", _attack(run))),
         recipe=of_inference(run),
     )
 

@@ -2,95 +2,57 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from importlib.resources import files
 
 from fedward.report.numbers import at_most, many, percent
 from fedward.rundir.inference_record import InferenceRecord, advantage
 
+_WORDS = tomllib.loads(files(__package__).joinpath("inference_words.toml").read_text(encoding="utf8"))
 _SMALL = "0.01"
 
 
-def between(found: Mapping[str, Any]) -> str:
+def between(found: Mapping[str, float], form: str = "{value} ({low} to {high})") -> str:
     """A measured share with its interval."""
-    return f"{percent(found['value'])} ({percent(found['low'])} to {percent(found['high'])})"
+    return form.format(**{key: percent(found[key]) for key in ("value", "low", "high")})
 
 
 def question(run: InferenceRecord) -> str:
     """What the attacker wants to know, and what it has."""
-    if run.kind == "membership":
-        unit = str(run.about["unit"])
-        return (
-            f"Somebody who has the final model asks of one {unit} after the other: was it trained on? To "
-            "find out whether such an attacker can tell, the model was trained on random halves of the data; "
-            f"so for every {unit} it is known what the right answer is."
-        )
-    return (
-        f"User {run.about.get('attacker')} takes part in the training and watches the model. In every round "
-        f"it asks: does user {run.about.get('victim')} train on data with a certain property right now? A "
-        "coin decides each time whether it does; so the right answer is known."
-    )
+    return str(_WORDS[run.kind]["question"].format(**{"attacker": None, "victim": None, **run.about}))
 
 
 def verdict(run: InferenceRecord) -> str:
     """The best attack in one sentence."""
     assert run.best is not None  # asked of finished runs only
-    auc = run.attacks[run.best]["auc"]
-    both = "a round in which the victim's data had the property and one in which it had not"
-    if run.kind == "membership":
-        unit = run.about["unit"]
-        both = f"{'an' if unit == 'example' else 'a'} {unit} that was trained on and one that was not"
-    value, _, interval = between(auc).partition(" (")
-    return (
-        f"Shown {both}, the best attack picks the right one {value} of the time ({interval}; "
-        "a coin would be right in half of all cases."
-    )
+    unit = run.about.get("unit")
+    both = _WORDS[run.kind]["both"].format(unit=unit, article="an" if unit == "example" else "a")
+    return between(run.attacks[run.best]["auc"], _WORDS["found"]["verdict"].replace("{both}", both))
 
 
 def findings(run: InferenceRecord) -> Iterator[str]:
     """What else a reader should know, in the order of importance."""
     assert run.result is not None
     assert run.best is not None
-    limit, best = run.result["limit"], run.attacks[run.best]
+    say, limit, best = _WORDS["found"], run.result["limit"], run.attacks[run.best]
     for name, where in run.crossed.items():
-        yield (
-            f"{name} found more than the guarantee allows ({', '.join(where)}): the guarantee does not hold, "
-            "or not for this attack. This should not happen; please report it."
-        )
+        yield say["crossed"].format(name=name, where=", ".join(where))
     if limit["auc"] is None:
-        yield f"Nothing limits what some other attack could find: {limit['about']}."
+        yield say["unlimited"].format(about=limit["about"])
     else:
-        yield (
-            f"Whatever an attacker does, it picks the right one at most {at_most(float(limit['auc']))} of "
-            f"the time in expectation: that follows from the privacy guarantee ({limit['about']})."
-        )
-    point = best["tpr_at_fpr"].get(_SMALL)
-    if point is not None:
+        yield say["limited"].format(most=at_most(float(limit["auc"])), about=limit["about"])
+    if (point := best["tpr_at_fpr"].get(_SMALL)) is not None:
         most = (limit["tpr_at_fpr"] or {}).get(_SMALL)
         allowed = "" if most is None else f", and privacy allows {at_most(float(most))} at most"
-        yield (
-            "Averages hide what happens to a few. An attacker that may accuse one in a hundred wrongly finds "
-            f"{between(point['tpr'])} of those it is after; guessing would find 1\xa0%{allowed}."
-        )
-    yield (
-        f"Its advantage is {percent(advantage(best))}: so much more often it says yes where that is right "
-        "than where it is wrong, at the threshold that suits it best. 0\xa0% is guessing, 100\xa0% is "
-        "certainty."
+        yield say["few"].format(found=between(point["tpr"]), allowed=allowed)
+    yield say["advantage"].format(advantage=percent(advantage(best)))
+    yield _WORDS[run.kind]["asked"].format(
+        positives=many(best["positives"], str(run.about.get("unit", "round"))),
+        negatives=f"{best['negatives']:,}",
+        targets=many(run.result.get("targets", 0), "attacked training"),
+        shadows=many(run.result.get("shadows", 0), "training"),
     )
-    if run.kind == "membership":
-        asked = many(best["positives"], str(run.about["unit"]))
-        yield (
-            f"Asked about {asked} that were trained on and {best['negatives']:,} "
-            f"that were not, over {many(run.result['targets'], 'attacked training')}, after "
-            f"{many(run.result['shadows'], 'training')} of the attacker's own."
-        )
-    else:
-        yield (
-            f"Asked about {many(best['positives'], 'round')} with the property and {best['negatives']:,} "
-            "without it."
-        )
     for rate in best["unresolved_fpr"]:
-        yield (
-            f"Nothing can be said about false alarms as rare as {percent(rate)}: that needs at least "
-            f"{round(1 / rate):,} to be wrong about, and there are {best['negatives']:,}."
-        )
+        least = round(1 / rate)
+        yield say["unresolved"].format(rate=percent(rate), least=least, negatives=best["negatives"])

@@ -11,8 +11,10 @@ from fedward.report.numbers import at_most_figure, many
 from fedward.report.page.chart import Chart
 from fedward.report.page.reproduce import Recipe
 from fedward.rundir.computed_by import went_on
+from fedward.rundir.run_record import Record
 
 Fact = tuple[str, str]
+_NOBODY = "nobody attacks"
 _TITLES = {
     "policy": "Clip policy",
     "sampler": "Who takes part in a round",
@@ -22,9 +24,9 @@ _TITLES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
-    """What the page says about any run: its id in the page, its name, how far it is, what was run in a
-    sentence and in facts, its curves, and how to do it again."""
+class About:
+    """What the page says about any run: its id in the page, its name, how far it is, and what was run in a
+    sentence and in facts."""
 
     key: str
     name: str
@@ -33,8 +35,30 @@ class Part:
     finished: bool
     summary: str
     facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A run on the page, whatever kind it is of: ``recipe`` is how to do it again."""
+
+    about: About
     charts: tuple[Chart, ...]
     recipe: Recipe
+
+
+def about(
+    run: Record, experiment: Mapping[str, Any], key: str, name: str, state: str, *more: Fact, attack: str = ""
+) -> About:
+    """Reads them off a run and an experiment of it; ``attack`` is what is said where nobody attacks."""
+    return About(
+        key=key,
+        name=name,
+        path=str(run.path),
+        state=state,
+        finished=run.finished,
+        summary=in_short(experiment, run.manifest).replace(_NOBODY, attack or _NOBODY),
+        facts=(*_facts(experiment, run.manifest), *more),
+    )
 
 
 def in_words(content: Any) -> str:
@@ -69,7 +93,7 @@ def in_short(experiment: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
     """
     users = manifest.get("data", {}).get("users")
     owners = f" of {many(users, 'user')}" if isinstance(users, int) else ""
-    attack, attacked = experiment.get("attack"), "nobody attacks"
+    attack, attacked = experiment.get("attack"), _NOBODY
     if attack is not None:
         count = attack.get("who", {}).get("count")
         who = many(count, "user") if isinstance(count, int) else "some users"
@@ -84,7 +108,7 @@ def _attacks(attack: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [*(attack.get("data") or []), *(attack.get("model") or [])]
 
 
-def facts(experiment: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterator[Fact]:
+def _facts(experiment: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterator[Fact]:
     """Data, model, algorithm, attack and everything else that decides the result."""
     users = manifest.get("data", {}).get("users")
     owners = f"; {many(users, 'user')}" if isinstance(users, int) else ""
@@ -94,7 +118,7 @@ def facts(experiment: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterato
     yield "Algorithm", in_words({key: each for key, each in algorithm.items() if key not in _TITLES})
     yield from ((title, in_words(algorithm[key])) for key, title in _TITLES.items() if algorithm.get(key))
     attack = experiment.get("attack")
-    yield "Attack", "nobody attacks" if attack is None else _attack_in_words(attack)
+    yield "Attack", _NOBODY if attack is None else _attack_in_words(attack)
     yield "Rounds", str(experiment["rounds"])
     yield "Seed", str(experiment["seed"])
     if manifest.get("delta") is not None:

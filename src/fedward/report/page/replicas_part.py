@@ -11,7 +11,7 @@ from fedward.report.page.certified_part import CertifiedPart, certified_part
 from fedward.report.page.chart import Chart, Line
 from fedward.report.page.example_looks import Library
 from fedward.report.page.guarantee_words import Promise, promise
-from fedward.report.page.part import Part, facts, in_short
+from fedward.report.page.part import Part, about
 from fedward.report.page.reproduce import of_replicas
 from fedward.report.page.tables import Cell, Column, Table, numbers
 from fedward.report.terminal.certified_table import title
@@ -32,19 +32,13 @@ class ReplicasPart(Part):
 
 def replicas_part(run: ReplicasRecord, key: str, name: str, library: Library) -> ReplicasPart:
     """Reads everything off a run of replicas that its part of the page shows."""
-    first = next(iter(run.experiments.values()))
     variants = len(run.experiments)
     several = f" of each of {many(variants, 'variant')}" if variants > 1 else ""
-    state = f"{many(run.replicas, 'training')}{several}"
+    trained = f"{many(run.replicas, 'training')}{several}"
+    state = f"finished: {trained}" if run.finished else f"not finished: {trained} so far"
     costs = [] if run.certificates else cost_charts(run, key)
     return ReplicasPart(
-        key=key,
-        name=name,
-        path=str(run.path),
-        state=f"finished: {state}" if run.finished else f"not finished: {state} so far",
-        finished=run.finished,
-        summary=in_short(first, run.manifest),
-        facts=tuple(facts(first, run.manifest)),
+        about=about(run, next(iter(run.experiments.values())), key, name, state),
         one_replica=tuple(
             f"one training{f' of {variant}' if variants > 1 else ''}: {run.one_training(variant)}"
             for variant in run.experiments

@@ -13,7 +13,7 @@ from fedward.privacy.remembered import guarantees_of
 from fedward.report.numbers import at_most_figure, figure, many, percent
 from fedward.report.page.example_looks import Library
 from fedward.report.page.guarantee_words import Promise, promise
-from fedward.report.page.part import Fact, Part, facts, in_short
+from fedward.report.page.part import Fact, Part, about
 from fedward.report.page.reproduce import of_run
 from fedward.report.page.run_charts import run_charts
 from fedward.report.page.tables import Cell, Table, numbers
@@ -46,14 +46,8 @@ def run_part(run: RunRecord, key: str, name: str, library: Library) -> RunPart:
     seed = int(run.experiment["seed"])
     found, why = _triggers(run, library)
     return RunPart(
-        key=key,
-        name=name,
-        path=str(run.path),
-        state=_state(run),
-        finished=run.finished,
-        summary=in_short(run.experiment, run.manifest),
+        about=about(run, run.experiment, key, name, _state(run)),
         headline=tuple(_headline(run, guarantee)),
-        facts=tuple(facts(run.experiment, run.manifest)),
         promise=None if guarantee is None else promise(guarantee, seed=seed, finished=run.finished),
         details=(*result.get("shares", []), *(str(result[each]) for each in _DETAILS if result.get(each))),
         notes=tuple(_notes(result)),
