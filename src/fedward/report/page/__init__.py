@@ -1,7 +1,8 @@
 """One self-contained HTML page about runs: it opens offline and asks no server for anything.
 
-page.py puts the parts of a page into its template: one of run_part.py, replicas_part.py or inference_part.py for
-each run, and comparison.py for all of them. Files that end in words say things to people who know no mathematics.
+page.py puts the parts of a page into its template: one of run_part.py, replicas_part.py or inference_part.py
+for each run, and comparison.py for all of them. Files that end in words speak to people who know no
+mathematics.
 """
 
 from __future__ import annotations

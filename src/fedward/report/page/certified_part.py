@@ -165,8 +165,8 @@ def _right(run: ReplicasRecord, certificate: Certificate) -> Any:
 
 
 def _counts(attack: Attack, which: Any) -> list[list[int]]:
-    found = np.unique(attack.k[which], return_counts=True)
-    return np.stack(found, axis=1).tolist()
+    values, counts = np.unique(attack.k[which], return_counts=True)
+    return [[int(k), int(count)] for k, count in zip(values, counts, strict=True)]
 
 
 def _federation(run: ReplicasRecord, library: Library) -> tuple[Federation | None, str]:

@@ -15,10 +15,11 @@ from markupsafe import Markup, escape
 
 from fedward.report.numbers import at_most_figure, figure, percent, percent_certified, thinned
 from fedward.report.page.axis import Axis
-from fedward.report.page.tables import Cell, Column, Table
+from fedward.report.page.tables import Cell, Table, numbers
+from fedward.report.page.templates import fill
 
 WIDTH, HEIGHT = 460, 280
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 12, 44
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 446, 12, 236
 _COLOURS, _DASHES, _MARKS = 8, 5, 6
 _MOST_MARKS = 12
 _MOST_POINTS = 300
@@ -83,55 +84,43 @@ class Chart:
 
     def svg(self) -> Markup:
         """The picture, with its title and its description for those who do not see it."""
-        shown = [line for line in self.lines if line.points]
-        xs = [x for line in shown for x, _ in line.points]
-        ys = [y for line in shown for _, y in line.points]
+        xs, ys = zip(*(point for line in self.lines for point in line.points), strict=True)
         across = self._axis(xs)
         steep = self.log and min(ys) > 0 and max(ys) / min(ys) > 50
         up = Axis.around(ys, percent=self.percent, from_zero=self.from_zero, log=steep, most=5)
-        parts = [
-            f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-            f'aria-labelledby="{self.key}-title {self.key}-desc">'
-            f'<title id="{self.key}-title">{escape(self.title)}</title>'
-            f'<desc id="{self.key}-desc">{escape(self._in_words())}</desc>',
-            *_grid(across, up),
-            f'<text class="name" x="{(_LEFT + WIDTH - _RIGHT) / 2:g}" y="{HEIGHT - 6}">'
-            f"{escape(self.x + (', logarithmic' if across.log else ''))}</text>"
-            f'<text class="name" transform="rotate(-90)" x="{-(_TOP + HEIGHT - _BOTTOM) / 2:g}" y="13">'
-            f"{escape(self.y + (', logarithmic' if steep else ''))}</text>",
-        ]
-        if self.follows:
-            at = f'data-low="{across.low:g}" data-high="{across.high:g}" data-from="{_LEFT}" '
-            to = f'data-to="{WIDTH - _RIGHT}" x1="{_LEFT}" x2="{_LEFT}" y1="{_TOP}" y2="{HEIGHT - _BOTTOM}"'
-            parts.append(f'<line class="here" data-follows="{escape(self.follows)}" {at}{to}></line>')
+
+        def x(value: float) -> float:
+            return _LEFT + across.place(value) * (_RIGHT - _LEFT)
+
+        def y(value: float) -> float:
+            return _BOTTOM - up.place(value) * (_BOTTOM - _TOP)
+
+        lines = []
         for number, line in enumerate(self.lines):
-            if line.points:
-                parts += self._line(number, line, across, up)
-        return Markup("".join([*parts, "</svg>"]))
+            points = thinned(line.points, _MOST_POINTS)
+            places = [f"{x(each):.1f} {y(height):.1f}" for each, height in points]
+            if line.stairs:
+                corners = [f"{x(b):.1f} {y(a):.1f}" for (_, a), (b, _) in itertools.pairwise(points)]
+                places[1:] = [each for pair in zip(corners, places[1:], strict=True) for each in pair]
+            marks = [
+                _mark(number, x(a), y(b), f"{line.name}, {self.x} {self.place(a)}: {self.number(b)}")
+                for a, b in thinned(points, _MOST_MARKS)
+            ]
+            if points:
+                lines.append((style(number), f"M{'L'.join(places)}", Markup("".join(marks))))
+        box = {"left": _LEFT, "right": _RIGHT, "top": _TOP, "bottom": _BOTTOM}
+        box |= {"width": WIDTH, "height": HEIGHT}
+        return fill("chart.svg", chart=self, across=across, up=up, x=x, y=y, lines=lines, **box)
 
-    def _line(self, number: int, line: Line, across: Axis, up: Axis) -> list[str]:
-        points = thinned(line.points, _MOST_POINTS)
-        places = [(_x(across, x), _y(up, y)) for x, y in points]
-        path = f"M{places[0][0]:.1f} {places[0][1]:.1f}"
-        for (_, before), (x, y) in itertools.pairwise(places):
-            path += f"L{x:.1f} {before:.1f}" * line.stairs + f"L{x:.1f} {y:.1f}"
-        parts = [f'<path class="line {style(number)}" d="{path}"></path>']
-        for x, y in thinned(points, _MOST_MARKS):
-            told = f"{line.name}, {self.x} {self.place(x)}: {self.number(y)}"
-            parts.append(_mark(number, _x(across, x), _y(up, y), told))
-        return parts
-
-    def _in_words(self) -> str:
-        return (
-            f"{self.y} against {self.x}. "
-            + " ".join(
-                f"{line.name}: {self.number(line.points[0][1])} at {self.place(line.points[0][0])}, "
-                f"{self.number(line.points[-1][1])} at {self.place(line.points[-1][0])}."
-                for line in self.lines
-                if line.points
-            )
-            + " All numbers are in the table below."
+    def in_words(self) -> str:
+        """The picture for those who do not see it."""
+        ends = " ".join(
+            f"{line.name}: {self.number(line.points[0][1])} at {self.place(line.points[0][0])}, "
+            f"{self.number(line.points[-1][1])} at {self.place(line.points[-1][0])}."
+            for line in self.lines
+            if line.points
         )
+        return f"{self.y} against {self.x}. {ends} All numbers are in the table below."
 
     def legend(self) -> list[tuple[str, Markup]]:
         """Every line's name with a sample of it."""
@@ -152,7 +141,7 @@ class Chart:
         left_out = f" (every {-(-len(xs) // _MOST_ROWS)}th or so)" if len(xs) > _MOST_ROWS else ""
         return Table(
             caption=f"{self.title}: the numbers{left_out}",
-            columns=[Column(self.x, number=True), *(Column(line.name, number=True) for line in shown)],
+            columns=numbers(self.x, *(line.name for line in shown)),
             rows=rows,
         )
 
@@ -168,32 +157,6 @@ def sample(number: int) -> Markup:
         f'<svg class="sample" viewBox="0 0 36 12" aria-hidden="true">'
         f'<path class="line {style(number)}" d="M1 6L35 6"></path>{_mark(number, 18, 6, "")}</svg>'
     )
-
-
-def _x(axis: Axis, value: float) -> float:
-    return _LEFT + axis.place(value) * (WIDTH - _LEFT - _RIGHT)
-
-
-def _y(axis: Axis, value: float) -> float:
-    return HEIGHT - _BOTTOM - axis.place(value) * (HEIGHT - _TOP - _BOTTOM)
-
-
-def _grid(across: Axis, up: Axis) -> list[str]:
-    parts = []
-    for tick in up.ticks:
-        y = _y(up, tick)
-        parts.append(
-            f'<path class="grid" d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}"></path>'
-            f'<text class="tick up" x="{_LEFT - 6}" y="{y + 4:.1f}">{up.label(tick)}</text>'
-        )
-    for tick in across.ticks:
-        x = _x(across, tick)
-        parts.append(
-            f'<path class="grid" d="M{x:.1f} {HEIGHT - _BOTTOM}v4"></path>'
-            f'<text class="tick" x="{x:.1f}" y="{HEIGHT - _BOTTOM + 17}">{across.label(tick)}</text>'
-        )
-    parts.append(f'<path class="axis" d="M{_LEFT} {_TOP}V{HEIGHT - _BOTTOM}H{WIDTH - _RIGHT}"></path>')
-    return parts
 
 
 def _mark(number: int, x: float, y: float, told: str) -> str:

@@ -38,8 +38,9 @@ def compared(records: Mapping[str, Record]) -> Comparison:
     columns += numbers("accuracy", "attack success", "ε", "δ", "rounds")
     columns.append(Column("state"))
     if all(row[_ATTACK].value is None for row in rows):
-        for each in (columns, *rows):
-            del each[_ATTACK]
+        del columns[_ATTACK]
+        for row in rows:
+            del row[_ATTACK]
     return Comparison(
         table=Table(caption="Every run in a row", columns=columns, rows=rows),
         charts=tuple(chart for chart in _charts(runs) if len(chart.lines) > 1),

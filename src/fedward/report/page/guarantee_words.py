@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
-from importlib.resources import files
 
 from fedward.privacy import Guarantee
 from fedward.privacy.caveats import WEIGHTS
 from fedward.report.numbers import at_most, at_most_figure, factor, guessed
+from fedward.report.page.templates import read
 
-_WORDS = tomllib.loads(files(__package__).joinpath("guarantee_words.toml").read_text(encoding="utf8"))
+_WORDS = tomllib.loads(read("guarantee_words.toml"))
 
 
 @dataclass(frozen=True, kw_only=True)

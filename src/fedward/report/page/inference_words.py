@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from importlib.resources import files
 
 from fedward.report.numbers import at_most, many, percent
+from fedward.report.page.templates import read
 from fedward.rundir.inference_record import InferenceRecord, advantage
 
-_WORDS = tomllib.loads(files(__package__).joinpath("inference_words.toml").read_text(encoding="utf8"))
+_WORDS = tomllib.loads(read("inference_words.toml"))
 _SMALL = "0.01"
 
 

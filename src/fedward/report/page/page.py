@@ -6,10 +6,7 @@ import base64
 import hashlib
 import os
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
-
-from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from fedward.base.durable_files import write_atomically, writing
 from fedward.base.validate import InvalidValue
@@ -18,6 +15,7 @@ from fedward.report.page.example_looks import Library
 from fedward.report.page.inference_part import InferencePart, inference_part
 from fedward.report.page.replicas_part import ReplicasPart, replicas_part
 from fedward.report.page.run_part import RunPart, run_part
+from fedward.report.page.templates import fill, read
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord, load
 from fedward.rundir.sweep_record import is_sweep, read_sweep_record
@@ -76,15 +74,9 @@ def render(records: Sequence[Record], data_dir: Path | None = None) -> str:
     several = len(records) > 1 or any(
         isinstance(record, ReplicasRecord) and len(record.experiments) > 1 for record in records
     )
-    style, script = _file("page.css"), _file("page.js")
-    environment = Environment(
-        loader=FunctionLoader(_file),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("page.html").render(
+    style, script = read("page.css"), read("page.js")
+    page = fill(
+        "page.html",
         title=_title(list(named)),
         version=__version__,
         style=style,
@@ -92,8 +84,8 @@ def render(records: Sequence[Record], data_dir: Path | None = None) -> str:
         policy=_POLICY.format(style=_digest(style), script=_digest(script)),
         parts=parts,
         compared=compared(named) if several else None,
-        certified=[part for part in parts if getattr(part, "certified", None) is not None],
     )
+    return str(page)
 
 
 def _part(record: Record, key: str, name: str, library: Library) -> RunPart | ReplicasPart | InferencePart:
@@ -125,10 +117,6 @@ def names(records: Sequence[Record]) -> list[str]:
 
 def _title(runs: Sequence[str]) -> str:
     return ", ".join(runs) if len(runs) <= 5 else f"{', '.join(runs[:4])} and {len(runs) - 4} more"
-
-
-def _file(name: str) -> str:
-    return files("fedward.report.page").joinpath(name).read_text(encoding="utf8")
 
 
 def _digest(text: str) -> str:

@@ -20,9 +20,12 @@ def plain_console(*, stderr: bool = False, quiet: bool = False, width: int | Non
     return Console(stderr=stderr, quiet=quiet, width=width, markup=False, emoji=False)
 
 
-def say(console: Console, *lines: str, style: str | None = None) -> None:
-    """Prints lines that are neither coloured by what is in them nor broken at the width of the console."""
-    for line in lines:
+def say(console: Console, *lines: str | None, style: str | None = None) -> None:
+    """Prints lines that are neither coloured by what is in them nor broken at the width of the console.
+
+    Those that are None are left out.
+    """
+    for line in (line for line in lines if line is not None):
         console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
 
 

@@ -43,10 +43,10 @@ def property(console: Console, found: Property, accuracy: float | None) -> None:
         console,
         f"{roc.positives} rounds with the property and {roc.negatives} without it",
         *_unresolved(roc, "rounds without the property"),
-        *([] if accuracy is None else [f"accuracy of the model on its main task {accuracy:.2%}"]),
+        None if accuracy is None else f"accuracy of the model on its main task {accuracy:.2%}",
         _about(found.limit),
     )
-    say(console, *([_crossed(found.crossed)] if found.crossed else []), style=_RED)
+    say(console, _crossed(found.crossed) if found.crossed else None, style=_RED)
 
 
 def _table(attacks: Mapping[str, Roc], limit: Limit, title: str) -> Table:

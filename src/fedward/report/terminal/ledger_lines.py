@@ -36,13 +36,13 @@ def print_ledger(
     if spent.reserved is not None:
         rows.append((str(spent.reserved.first_round + 1), "1", in_words(spent.reserved.event) + ", reserved"))
     console.print(table(["rounds", "times", "event"], rows, left=3))
-    say(console, *([] if checks else [_without_claims(spent)]))
-    say(console, *([] if so_far is None else [f"so far: {so_far}"]))
+    say(console, None if checks else _without_claims(spent))
+    say(console, None if so_far is None else f"so far: {so_far}")
     for check in checks:
         problem = f"{check.problem}: recomputed ε = {round_up(check.recomputed, 6)}"
         say(console, f"{check.claimed}: {'holds' if check.holds else problem}")
         parts = shares(spent, check.claimed.delta, check.claimed.accountant)
-        say(console, *([] if parts is None else [str(parts)]))
+        say(console, None if parts is None else str(parts))
 
 
 def record(spent: Ledger, checks: Sequence[Check], so_far: Guarantee | None = None) -> dict[str, Any]:

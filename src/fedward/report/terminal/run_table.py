@@ -30,8 +30,8 @@ def heading(console: Console, setup: Setup, directory: Path) -> None:
         f"{len(federation.examples):,} training and {len(federation.test or ()):,} test examples",
         f"{experiment.model.part}, {ParameterSpec.of(setup.model).size:,} parameters; "
         f"{many(experiment.rounds, 'round')}, {setup.algorithm.sampler}, seed {experiment.seed}",
-        *([] if setup.weights is None else [str(setup.weights)]),
-        *_budget_lines(setup),
+        None if setup.weights is None else str(setup.weights),
+        _budget_in_words(setup),
         *_threat_lines(setup),
         f"run directory {directory}",
     )
@@ -52,18 +52,17 @@ def engine(console: Console, words: str, directory: Path) -> None:
         say(console, note, style="yellow")
 
 
-def _budget_lines(setup: Setup) -> Iterator[str]:
-    """What may be spent, and by whom; nothing if there is no limit."""
+def _budget_in_words(setup: Setup) -> str | None:
+    """What may be spent, and by whom; None if there is no limit."""
     budget = setup.experiment.make_budget(setup.algorithm, setup.federation)
     if budget is None:
-        return
+        return None
     limit = f"ε = {budget.epsilon:g} at δ = {budget.delta:g}"
-    if setup.algorithm.accounting == "users":
-        looks = any(map(setup.algorithm.looks, range(setup.experiment.rounds)))
-        what = "; the server's looks at norms count too" if looks else ""
-        yield f"budget of each user's own {limit}: training ends before the first overspends{what}"
-    else:
-        yield f"budget {limit}"
+    if setup.algorithm.accounting != "users":
+        return f"budget {limit}"
+    looks = any(map(setup.algorithm.looks, range(setup.experiment.rounds)))
+    what = "; the server's looks at norms count too" if looks else ""
+    return f"budget of each user's own {limit}: training ends before the first overspends{what}"
 
 
 def _threat_lines(setup: Setup) -> Iterator[str]:
