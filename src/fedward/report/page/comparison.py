@@ -11,13 +11,14 @@ from fedward.report.numbers import percent
 from fedward.report.page.chart import Chart, Line
 from fedward.report.page.experiment_text import differing
 from fedward.report.page.run_charts import curve
-from fedward.report.page.tables import Cell, Column, Table, numbers, promised, share
+from fedward.report.page.tables import Cell, Column, Table, promised, share
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord
 from fedward.rundir.weights_origin import caveat_of
 
-_ATTACK = 3
-"""The column about attacks, which is left out where nobody attacks."""
+# Whether a column is of numbers.
+_COLUMNS = {"run": False, "algorithm": False, "accuracy": True, "attack success": True}
+_COLUMNS |= {"ε": True, "δ": True, "rounds": True, "state": False}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,34 +35,32 @@ def compared(records: Mapping[str, Record]) -> Comparison:
     """The runs, by the names that they have in the page."""
     rows = [row for name, record in records.items() for row in _rows(name, record)]
     runs = {name: record for name, record in records.items() if isinstance(record, RunRecord)}
-    columns = [Column("run"), Column("algorithm")]
-    columns += numbers("accuracy", "attack success", "ε", "δ", "rounds")
-    columns.append(Column("state"))
-    if all(row[_ATTACK].value is None for row in rows):
-        del columns[_ATTACK]
-        for row in rows:
-            del row[_ATTACK]
+    attacked = any(row["attack success"].value is not None for row in rows)
+    columns = [name for name in _COLUMNS if attacked or name != "attack success"]
     return Comparison(
-        table=Table(caption="Every run in a row", columns=columns, rows=rows),
+        table=Table(
+            caption="Every run in a row",
+            columns=[Column(name, number=_COLUMNS[name]) for name in columns],
+            rows=[[row[name] for name in columns] for row in rows],
+        ),
         charts=tuple(chart for chart in _charts(runs) if len(chart.lines) > 1),
         different=_different(records),
         notes=tuple(_notes(records)),
     )
 
 
-def _rows(name: str, record: Record) -> Iterator[list[Cell]]:
+def _rows(name: str, record: Record) -> Iterator[dict[str, Cell]]:
     if isinstance(record, RunRecord):
         last, state = record.last, "finished" if record.finished else "not finished"
         rounds = Cell(f"{record.rounds} of {record.experiment['rounds']}", record.rounds)
-        row = _row(name, record.experiment, last.get("accuracy"), state, guarantee=_guarantee(record))
-        row[_ATTACK], row[-2] = share(last.get("attack_success")), rounds
-        yield row
+        row = _row(name, record.experiment, last.get("accuracy"), state, _guarantee(record))
+        yield row | {"attack success": share(last.get("attack_success")), "rounds": rounds}
     elif isinstance(record, InferenceRecord):
         state = f"{record.kind}, not finished"
         if record.best is not None:
             state = f"{record.kind}: AUC {percent(record.attacks[record.best]['auc']['value'])}"
         accuracy = (record.result or {}).get("accuracy")
-        yield _row(name, record.experiment, accuracy, state, guarantee=_guarantee(record))
+        yield _row(name, record.experiment, accuracy, state, _guarantee(record))
     else:
         trainings = f"{record.replicas} trainings"
         state = f"mean of {trainings}" if record.finished else f"{trainings} so far"
@@ -70,9 +69,9 @@ def _rows(name: str, record: Record) -> Iterator[list[Cell]]:
             accuracy, one = values.get("accuracy", {}).get("mean"), record.one_training(variant)
             successes = [each["mean"] for key, each in values.items() if key.startswith("success.")]
             guarantee, of = one if one.proven else None, " (one training)"
+            success = share(sum(successes) / len(successes) if successes else None)
             row = _row(_name(name, variant), experiment, accuracy, state, guarantee, of)
-            row[_ATTACK] = share(sum(successes) / len(successes) if successes else None)
-            yield row
+            yield row | {"attack success": success}
 
 
 def _row(
@@ -82,19 +81,19 @@ def _row(
     state: str,
     guarantee: Guarantee | None,
     of: str = "",
-) -> list[Cell]:
+) -> dict[str, Cell]:
     """A row about a run that nobody attacks and that has all of its rounds."""
     epsilon, delta = (None, None) if guarantee is None else (guarantee.epsilon, guarantee.delta)
-    return [
-        Cell(name),
-        Cell(str(experiment["algorithm"].get("preset", "?"))),
-        share(accuracy),
-        share(None),
-        promised(epsilon, of, none="no guarantee"),
-        promised(delta),
-        Cell(str(experiment["rounds"]), experiment["rounds"]),
-        Cell(state),
-    ]
+    return {
+        "run": Cell(name),
+        "algorithm": Cell(str(experiment["algorithm"].get("preset", "?"))),
+        "accuracy": share(accuracy),
+        "attack success": share(None),
+        "ε": promised(epsilon, of, none="no guarantee"),
+        "δ": promised(delta),
+        "rounds": Cell(str(experiment["rounds"]), experiment["rounds"]),
+        "state": Cell(state),
+    }
 
 
 def _name(name: str, variant: str) -> str:

@@ -22,14 +22,8 @@ _COSTS = "The bounds on the attack's cost come from fedward certify --attackers"
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """What to type, and what a reader must know.
-
-    Attributes:
-      command: what to type.
-      files: name and text of each file that the command needs.
-      typed: what was typed when the run was begun, if that is known.
-      notes: what else is needed.
-    """
+    """What to type, name and text of each file that it needs, what was typed when the run was begun (if that
+    is known), and what else a reader must know."""
 
     command: str
     files: tuple[tuple[str, str], ...]

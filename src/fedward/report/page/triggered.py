@@ -22,7 +22,7 @@ _SHOWN = 6
 _LOOKED_AT = 1000
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Pair:
     """One test example before and after; ``says`` is what the model says, nothing if there is none."""
 
@@ -48,11 +48,7 @@ def triggers(
 ) -> tuple[Trigger, ...]:
     """What each poisoning of an attack does to some test examples; refuses with the reason if it cannot say.
 
-    Args:
-      content: the experiment as the run has stored it.
-      digest: of the data that the run was made on.
-      model_file: the released model, if there is one.
-      library: where data comes from.
+    ``content`` is the experiment as the run has stored it, ``digest`` that of the data that it was made on.
     """
     experiment, federation = library.load(content)
     model, _ = initial_model(experiment.model, federation, experiment.seed)
@@ -81,21 +77,12 @@ def triggers(
 def _trigger(
     name: str, federation: Federation, before: Examples, after: Examples, model: nn.Module | None
 ) -> Trigger:
-    looks_before, looks_after = together(federation, [before, after])
-    said = [_says(federation, model, examples) for examples in (before, after)]
-    pairs = tuple(
-        Pair(
-            before=old,
-            after=new,
-            is_class=class_name(federation, int(true)),
-            wanted=class_name(federation, int(target)),
-            says_before=first,
-            says_after=second,
-        )
-        for old, new, true, target, first, second in zip(
-            looks_before, looks_after, before.y, after.y, *said, strict=True
-        )
+    columns = (
+        *together(federation, [before, after]),
+        *([class_name(federation, int(label)) for label in examples.y] for examples in (before, after)),
+        *(_says(federation, model, examples) for examples in (before, after)),
     )
+    pairs = tuple(Pair(*row) for row in zip(*columns, strict=True))
     return Trigger(name=name, pairs=pairs, same=all(pair.before == pair.after for pair in pairs))
 
 

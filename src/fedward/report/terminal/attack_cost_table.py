@@ -20,15 +20,10 @@ def table(console: Console, found: Mapping[str, AttackCosts]) -> None:
     """Measured cost beside the bounds, for each number of attackers."""
     for name, costs in found.items():
         modes = [line.mode for line in costs.lines]
-        rows = (
-            (
-                str(each.attackers),
-                f"{each.mean:.3f}",
-                f"{each.low:.3f}-{each.high:.3f}",
-                *(f"{line.lower[each.attackers]:.3f}" for line in costs.lines),
-            )
-            for each in costs.measured
-        )
+        rows = []
+        for each in costs.measured:
+            least = [f"{line.lower[each.attackers]:.3f}" for line in costs.lines]
+            rows.append([str(each.attackers), f"{each.mean:.3f}", f"{each.low:.3f}-{each.high:.3f}", *least])
         about = f"{name}: expected min(cost, {costs.cost_bound:g}), and the least it can be in each mode"
         console.print(table_of(["k", "measured", "95 % interval", *modes], rows, left=0, title=about))
         for mode in modes:

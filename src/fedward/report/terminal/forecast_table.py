@@ -67,18 +67,11 @@ def print_sweep_forecast(console: Console, title: str, found: SweepForecast) -> 
     if others:
         guarantees = [each.spending.guarantee for each in found.combinations.values()]
         about = differing(guarantees)
-        rows = (
-            (
-                name,
-                f"{each.rounds:,}",
-                f"{each.jobs.asked:,.0f}",
-                round_up_digits(guarantee.epsilon) if guarantee.private else "none",
-                *more,
-            )
-            for (name, each), guarantee, *more in zip(
-                found.combinations.items(), guarantees, *about.values(), strict=True
-            )
-        )
+        rows = []
+        for (name, each), *more in zip(found.combinations.items(), *about.values(), strict=True):
+            own = each.spending.guarantee
+            epsilon = round_up_digits(own.epsilon) if own.private else "none"
+            rows.append((name, f"{each.rounds:,}", f"{each.jobs.asked:,.0f}", epsilon, *more))
         console.print(table_of(["combination", "rounds", "local trainings", "ε", *about], rows))
         say(console, *in_common(guarantees))
     time = "time not estimated"

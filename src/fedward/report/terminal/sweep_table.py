@@ -37,20 +37,16 @@ def table(console: Console, rows: Sequence[Row]) -> None:
     """One line for each combination; the attack's cost is in the files."""
     measures = [key for key in measured(rows) if key != "attack_cost"]
     axes = list(rows[0].labels)
-    differ = len({rounds for row in rows for rounds in row.rounds}) > 1
+    differ = len({each for row in rows for each in row.rounds}) > 1
     guarantees = [row.guarantee for row in rows]
     about = differing(guarantees)
     headings = [*axes, *(["rounds"] if differ else []), "ε", *about, *(MEASURES[key] for key in measures)]
-    cells = (
-        (
-            *row.labels.values(),
-            *([_rounds(row.rounds)] if differ else []),
-            "none" if row.epsilon is None else round_up_digits(row.epsilon),
-            *own,
-            *(_with_interval(row.measures.get(key)) for key in measures),
-        )
-        for row, *own in zip(rows, *about.values(), strict=True)
-    )
+    cells = []
+    for row, *own in zip(rows, *about.values(), strict=True):
+        rounds = [_rounds(row.rounds)] if differ else []
+        epsilon = "none" if row.epsilon is None else round_up_digits(row.epsilon)
+        means = [_with_interval(row.measures.get(key)) for key in measures]
+        cells.append([*row.labels.values(), *rounds, epsilon, *own, *means])
     found = table_of(headings, cells, left=len(axes))
     for column, axis in zip(found.columns, axes, strict=False):
         column.min_width = max(len(row.labels[axis]) for row in rows)
