@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from fedward.base.validate import InvalidValue
 from fedward.certificates.certificate import Attack, Certificate
@@ -25,18 +26,6 @@ from fedward.rundir.run_record import ReplicasRecord
 _MOST_SHOWN = 300
 _MOST_BYTES = 400_000
 """Pictures take most of the page: so many characters of it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Example:
-    """A test example in the gallery, with its k under the first variant and threat."""
-
-    number: int
-    look: Look
-    label: str
-    top: str
-    right: bool
-    k: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +60,7 @@ class Variant:
 
 @dataclass(frozen=True, kw_only=True)
 class CertifiedPart:
-    """The certificates of a run, as the page shows them."""
+    """The certificates of a run, as the page shows them; ``examples`` are test examples with their class."""
 
     key: str
     variants: tuple[Variant, ...]
@@ -79,7 +68,7 @@ class CertifiedPart:
     table: Table
     most: int
     said: str
-    examples: tuple[Example, ...]
+    examples: tuple[tuple[Look, str], ...]
     total: int
     no_pictures: str
 
@@ -97,7 +86,7 @@ def certified_part(run: ReplicasRecord, key: str, library: Library) -> Certified
     """Reads everything off the certificates of a run."""
     first = next(iter(run.certificates.values()))
     federation, why = _federation(run, library)
-    examples = _gallery(run, first, federation)
+    examples = _gallery(_labels(run, first), federation)
     variants = tuple(
         Variant(
             name=name,
@@ -139,7 +128,7 @@ def said(counts: ThreatCounts, k: int, total: int) -> str:
 
 
 def _threats(run: ReplicasRecord, certificate: Certificate, shown: int) -> tuple[ThreatCounts, ...]:
-    right = _right(run, certificate)
+    right = certificate.bounds.top == _labels(run, certificate)
     return tuple(
         ThreatCounts(
             threat=attack.threat,
@@ -154,14 +143,14 @@ def _threats(run: ReplicasRecord, certificate: Certificate, shown: int) -> tuple
     )
 
 
-def _right(run: ReplicasRecord, certificate: Certificate) -> Any:
+def _labels(run: ReplicasRecord, certificate: Certificate) -> NDArray[np.int64]:
     labels = run.labels
     if labels is None or len(labels) != certificate.examples:
         raise InvalidValue(
             f"{run.path / 'labels.npz'} must hold the classes of {certificate.examples} test examples, "
             f"got {'none' if labels is None else len(labels)}"
         )
-    return certificate.bounds.top == labels
+    return labels
 
 
 def _counts(attack: Attack, which: Any) -> list[list[int]]:
@@ -181,28 +170,15 @@ def _federation(run: ReplicasRecord, library: Library) -> tuple[Federation | Non
     return federation, ""
 
 
-def _gallery(
-    run: ReplicasRecord, certificate: Certificate, federation: Federation | None
-) -> tuple[Example, ...]:
-    count = min(certificate.examples, _MOST_SHOWN)
+def _gallery(labels: NDArray[np.int64], federation: Federation | None) -> tuple[tuple[Look, str], ...]:
+    """The first test examples and their classes, as many as the page has room for."""
+    count = min(len(labels), _MOST_SHOWN)
     found = [Look()] * count
     if federation is not None and federation.test is not None:
         found = looks(federation, federation.test.select(torch.arange(count)))
-    labels, right = run.labels, _right(run, certificate)
-    assert labels is not None  # _right has looked
     sizes = itertools.accumulate(len(look.picture) + len(look.text) for look in found)
-    return tuple(
-        Example(
-            number=number + 1,
-            look=look,
-            label=_name(federation, int(labels[number])),
-            top=_name(federation, int(certificate.bounds.top[number])),
-            right=bool(right[number]),
-            k=int(certificate.attacks[0].k[number]),
-        )
-        for number, (look, size) in enumerate(zip(found, sizes, strict=True))
-        if size <= _MOST_BYTES
-    )
+    shown = [look for look, size in zip(found, sizes, strict=True) if size <= _MOST_BYTES]
+    return tuple((look, _name(federation, int(label))) for look, label in zip(shown, labels, strict=False))
 
 
 def _name(federation: Federation | None, label: int) -> str:

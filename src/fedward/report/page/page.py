@@ -29,12 +29,9 @@ _POLICY = (
 
 
 def write(runs: Sequence[str | os.PathLike[str]], out: Path, data_dir: Path | None = None) -> None:
-    """Writes the report of some run directories; what is wrong with one of them is said first.
+    """Writes the report of run directories, in this order, to a file that is replaced if it is there.
 
-    Args:
-      runs: the run directories, in the order in which they are shown.
-      out: the file; one that is there is replaced.
-      data_dir: where data sets lie, for pictures of examples.
+    ``data_dir`` is where data sets lie, for pictures of examples. What is wrong with a run is said first.
     """
     content = render(load_all(runs), data_dir)
     if out.is_dir():

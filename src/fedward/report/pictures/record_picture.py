@@ -74,11 +74,8 @@ def _panel(place: Any, chart: Chart) -> None:
         place.set_ylim(bottom=0)
     if chart.percent:
         place.set_ylim(top=102)
-    label(
-        place,
-        x=f"{chart.x} (%)" if shares else chart.x,
-        y=f"{chart.y} (%)" if chart.percent else chart.y,
-    )
+    per_cent = {True: " (%)", False: ""}
+    label(place, x=chart.x + per_cent[shares], y=chart.y + per_cent[chart.percent])
     place.set_title(chart.title, fontsize=10, wrap=True)
     if chart.across == "small share":
         place.set_xscale("log")

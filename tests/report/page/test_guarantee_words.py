@@ -1,19 +1,13 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fedward.privacy import Guarantee
 from fedward.privacy.terms import Terms
-from fedward.report.numbers import at_most, factor, guessed
-from fedward.report.page.certificate_words import headline, in_words
 from fedward.report.page.guarantee_words import promise
-from fedward.rundir.run_record import load
 
 
 def guarantee(**changed: Any) -> Guarantee:
@@ -94,51 +88,3 @@ def test_a_figure_that_nobody_proves_has_no_odds() -> None:
 def test_a_large_epsilon_is_not_called_protection() -> None:
     assert "strong protection" in said(promise(guarantee(epsilon=0.2), seed=1))
     assert "hardly any protection" in said(promise(guarantee(epsilon=8.0), seed=1))
-
-
-@given(epsilon=st.floats(0, 300), delta=st.floats(1e-9, 0.5))
-def test_what_is_said_is_never_better_than_what_is_proven(epsilon: float, delta: float) -> None:
-    told = factor(epsilon).replace(",", "")
-    if "^" in told:
-        lead, _, power = told.rpartition("10^")
-        told_log = math.log(float(lead.replace(" x ", "") or 1)) + int(power) * math.log(10)
-    else:
-        told_log = math.log(float(told))
-    assert told_log >= epsilon - 1e-6
-    best = guessed(epsilon, delta)
-    assert 0.5 <= best <= 1
-    share = at_most(best).split("\xa0")[0].removeprefix("practically ")
-    assert float(share) >= 100 * best - 1e-6
-
-
-@given(epsilon=st.floats(0, 20), delta=st.floats(0, 0.5), threshold=st.floats(0, 1))
-def test_no_randomised_response_beats_the_bound_on_guesses(
-    epsilon: float, delta: float, threshold: float
-) -> None:
-    """The worst mechanism there is: with δ it tells, else it answers truly with odds e^ε."""
-    truly = 1 / (1 + math.exp(-epsilon))
-    right = delta + (1 - delta) * truly
-    assert right <= guessed(epsilon, delta) + 1e-12
-
-
-def test_a_certificate_in_words_is_what_its_numbers_say(certified_run: Path) -> None:
-    certificate = load(certified_run).certificates["all"]  # type: ignore[union-attr]
-    for attack in certificate.attacks:
-        k = headline(attack)
-        accuracy = attack.accuracy
-        assert accuracy is not None
-        assert accuracy[k] >= 0.5
-        assert k + 1 == len(accuracy) or accuracy[k + 1] < 0.5
-        first, confidence = in_words(certificate, attack, k)
-        assert f"{math.floor(1000 * accuracy[k] + 1e-9) / 10:.1f}\xa0% of the test examples" in first
-        assert f"{k} attackers" in first
-        assert "on average over its own randomness" in first
-        assert "99\xa0%" in confidence
-        assert "by itself" in confidence
-
-
-def test_nothing_certified_is_said_plainly(certified_run: Path) -> None:
-    certificate = load(certified_run).certificates["all"]  # type: ignore[union-attr]
-    attack = certificate.attacks[0]
-    (only,) = in_words(certificate, attack, len(attack.accuracy or ()) + 5)
-    assert only.startswith("Nothing is certified")
