@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from rich.console import Console
 
+from fedward.report.numbers import measured
 from fedward.report.terminal.live import Standing, follow
 from fedward.report.terminal.spending_meter import SpendingMeter
 from fedward.studies.pretraining.pretraining import Pretraining
@@ -79,20 +79,6 @@ def _standing(step: Progress, title: str, *facts: str) -> Standing:
 
 def _in_all_trainings(step: Progress) -> str:
     return f"round {step.done:,} of {step.total:,} in all trainings"
-
-
-def measured(metrics: dict[str, Any] | None) -> tuple[str, ...]:
-    """Accuracy and attack success as last measured.
-
-    >>> measured({"round": 4, "accuracy": 0.9166, "attack_success": 0.5})
-    ('accuracy 91.7 %', 'attack success 50.0 %')
-    """
-    if metrics is None:
-        return ()
-    found = [f"accuracy {100 * metrics['accuracy']:.1f} %"]
-    if "attack_success" in metrics:
-        found.append(f"attack success {100 * metrics['attack_success']:.1f} %")
-    return tuple(found)
 
 
 def _mean_accuracy(step: Progress) -> tuple[str, ...]:

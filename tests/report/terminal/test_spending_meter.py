@@ -6,8 +6,8 @@ import pytest
 
 from fedward.config.experiment import from_content
 from fedward.privacy.rounding import round_up_digits
-from fedward.report.terminal import run_progress as spending_meter
-from fedward.report.terminal.run_progress import SpendingMeter
+from fedward.report.terminal import spending_meter
+from fedward.report.terminal.spending_meter import SpendingMeter
 from fedward.rundir.store import open_run
 from fedward.studies.training.runner import Progress, Setup, prepare, run
 from tiny_experiment import CONTENT
