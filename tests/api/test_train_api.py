@@ -31,7 +31,8 @@ def test_a_file_gives_the_run_that_the_command_gives(file: Path) -> None:
     assert answer.exit_code == 0
     assert found.result is not None
     told = json.loads(answer.stdout)
-    assert {key: told[key] for key in found.result} == found.result
+    stored = found.result.to_json()
+    assert {key: told[key] for key in stored} == stored
     assert (found.path / "ledger.json").read_bytes() == Path("other/ledger.json").read_bytes()
 
 

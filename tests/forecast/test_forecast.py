@@ -17,6 +17,7 @@ from fedward.forecast.calibration import calibrate
 from fedward.forecast.forecast import forecast, jobs_of
 from fedward.privacy import Guarantee
 from fedward.rundir.replica_store import ReplicaDirectory
+from fedward.rundir.results import ReplicasResult
 from fedward.rundir.store import open_run
 from fedward.studies.replicas.replica_run import ReplicaRun, run_replicas
 from fedward.studies.training.runner import run
@@ -114,10 +115,10 @@ def test_jobs_of_replicas_are_about_those_that_run(tmp_path: Path) -> None:
         for _ in run_replicas(wanted, ReplicaDirectory(opened, save_space=False)):
             pass
         result = opened.result()
-    assert result is not None
+    assert isinstance(result, ReplicasResult)
     found = forecast(setup, replicas=30, measure=False)
-    assert found.jobs.asked == pytest.approx(result["jobs_asked_for"], rel=0.1)
-    assert found.jobs.run == pytest.approx(result["jobs_run"], rel=0.1)
+    assert found.jobs.asked == pytest.approx(result.jobs_asked_for, rel=0.1)
+    assert found.jobs.run == pytest.approx(result.jobs_run, rel=0.1)
     assert found.jobs.run < found.jobs.asked
 
 

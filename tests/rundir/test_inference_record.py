@@ -14,7 +14,7 @@ import pytest
 from fedward.base.validate import InvalidValue
 from fedward.rundir.catalogue.facts import read as facts
 from fedward.rundir.inference_curves import NAME
-from fedward.rundir.inference_record import PROPERTY, advantage
+from fedward.rundir.inference_record import PROPERTY
 from fedward.rundir.run_record import load
 from fedward.rundir.store import RunDirectory
 from studies.inferred import read
@@ -29,8 +29,8 @@ def test_a_finished_run_of_membership_is_read_whole(members: Path) -> None:
     assert "inference" not in record.experiment
     assert record.stored == 6
     assert list(record.attacks) == ["loss threshold", "likelihood ratio", "likelihood ratio, offline"]
-    assert record.attacks == result["attacks"]
-    assert record.attacks[record.best or ""]["auc"]["value"] == max(
+    assert {name: found.to_json() for name, found in record.attacks.items()} == result["attacks"]
+    assert record.attacks[record.best or ""].auc.value == max(
         each["auc"]["value"] for each in result["attacks"].values()
     )
     guarantee = record.guarantee()
@@ -44,7 +44,7 @@ def test_a_finished_run_about_a_property_is_read_whole(watched: Path) -> None:
     assert record.kind == "property"
     assert record.best == PROPERTY
     assert list(record.attacks) == [PROPERTY]
-    assert record.attacks[PROPERTY]["positives"] + record.attacks[PROPERTY]["negatives"] == 12
+    assert record.attacks[PROPERTY].positives + record.attacks[PROPERTY].negatives == 12
     assert record.curves.limit is None  # no noise, no promise
     assert record.crossed == {}
 
@@ -55,14 +55,14 @@ def test_the_curves_are_those_that_the_numbers_were_read_off(members: Path) -> N
     for name, (fpr, tpr) in record.curves.attacks.items():
         found = record.attacks[name]
         area = (np.diff(fpr) * (tpr[1:] + tpr[:-1]) / 2).sum()
-        assert area == pytest.approx(found["auc"]["value"])
-        assert (tpr - fpr).max() == pytest.approx(advantage(found))
-        point = found["tpr_at_fpr"]["0.1"]
-        assert point["tpr"]["value"] in tpr[np.isclose(fpr, point["fpr"]["value"])]
+        assert area == pytest.approx(found.auc.value)
+        assert (tpr - fpr).max() == pytest.approx(found.advantage)
+        point = found.tpr_at_fpr["0.1"]
+        assert point.tpr.value in tpr[np.isclose(fpr, point.fpr.value)]
     assert record.curves.limit is not None
     fpr, tpr = record.curves.limit
     assert record.result is not None
-    for rate, most in record.result["limit"]["tpr_at_fpr"].items():
+    for rate, most in (record.result.limit.tpr_at_fpr or {}).items():
         assert np.interp(float(rate), fpr, tpr) == pytest.approx(most, abs=2e-3)
 
 
@@ -72,12 +72,12 @@ def test_a_table_has_a_row_for_each_attack(members: Path, monkeypatch: pytest.Mo
     rows = record.to_pandas()
     assert [row["attack"] for row in rows] == list(record.attacks)
     for row, found in zip(rows, record.attacks.values(), strict=True):
-        assert row["auc.value"] == found["auc"]["value"]
+        assert row["auc.value"] == found.auc.value
         assert row["auc.low"] <= row["auc.value"] <= row["auc.high"]
-        assert row["tpr_at_0.1.value"] == found["tpr_at_fpr"]["0.1"]["tpr"]["value"]
+        assert row["tpr_at_0.1.value"] == found.tpr_at_fpr["0.1"].tpr.value
         assert row["advantage"] == pytest.approx(2 * row["balanced_accuracy"] - 1)
         assert record.result is not None
-        assert row["auc.limit"] == record.result["limit"]["auc"]
+        assert row["auc.limit"] == record.result.limit.auc
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_the_guarantee_comes_from_the_ledger_of_one_training(copy: Path, members
     (copy / "result.json").write_text(json.dumps(result | {"statement": "(ε = 0.001)"}))
     record = read(copy)
     assert record.result is not None
-    assert record.result["statement"] == str(guarantee)
+    assert record.result.statement == str(guarantee)
     result["guarantee"]["epsilon"] = 0.125
     (copy / "result.json").write_text(json.dumps(result))
     with pytest.raises(InvalidValue, match=r"result.json says ε = 0.125, and .*ledger.json comes to ε = "):

@@ -14,6 +14,7 @@ from fedward.backends.compute import IN_PROCESS
 from fedward.base.validate import InvalidValue
 from fedward.config import experiment as config
 from fedward.rundir.replica_store import ReplicaDirectory
+from fedward.rundir.results import Measured
 from fedward.rundir.run_record import ReplicasRecord, RunRecord, load
 from fedward.rundir.store import open_run
 from fedward.studies.replicas.replica_run import ReplicaRun, prepare_variants, run_replicas
@@ -41,8 +42,8 @@ def test_a_finished_run_is_read_whole(finished: Path) -> None:
     result = json.loads((finished / "result.json").read_text())
     assert record.finished
     assert record.rounds == 2
-    assert [each["round"] for each in record.metrics] == [0, 1]
-    assert record.last["accuracy"] == result["accuracy"] == record.metrics[-1]["accuracy"]
+    assert [each.round for each in record.metrics] == [0, 1]
+    assert record.last.accuracy == result["accuracy"] == record.metrics[-1].accuracy
     assert len(record.telemetry) == 2
     guarantee = record.guarantee()
     assert guarantee is not None
@@ -68,7 +69,7 @@ def test_a_run_under_way_is_read_as_far_as_it_is(copy: Path) -> None:
         (copy / name).unlink()
     record = load(copy)
     assert isinstance(record, RunRecord)
-    assert (record.rounds, record.last, record.guarantee()) == (0, {}, None)
+    assert (record.rounds, record.last, record.guarantee()) == (0, Measured(), None)
 
 
 def test_replicas_are_read_with_their_variants(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from fedward.base.validate import InvalidValue
 from fedward.config.experiment import from_content
 from fedward.config.vary import Axis
+from fedward.rundir.manifest import Manifest
 from fedward.rundir.same_run import check_same_run
 from fedward.rundir.store import open_run
 from fedward.studies.training.runner import run
@@ -49,14 +50,18 @@ def test_one_run_and_many_replicas_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_tables_and_long_values_are_not_printed_whole(tmp_path: Path) -> None:
-    stored = {"experiment": {"attack": {"who": 1}, "names": ["a"] * 99, "rounds": 3}, "data": {}}
-    made = {"experiment": {"attack": None, "names": ["b"] * 99, "rounds": 4}, "data": {}}
-    found = refusal(check_same_run, tmp_path, stored, made)
+    stored: dict[str, Any] = {
+        "experiment": {"attack": {"who": 1}, "names": ["a"] * 99, "rounds": 3},
+        "data": {},
+    }
+    made: dict[str, Any] = {"experiment": {"attack": None, "names": ["b"] * 99, "rounds": 4}, "data": {}}
+    found = refusal(check_same_run, tmp_path, Manifest(**stored), Manifest(**made))
     assert "experiment.attack (a table there, None here)" in found
     assert "experiment.rounds (3 there, 4 here)" in found
     assert "... there" in found
 
 
 def test_a_table_that_an_older_fedward_did_not_know_is_no_difference(tmp_path: Path) -> None:
-    made = {"experiment": {"rounds": 3, "attack": None}, "data": {"digest": "x"}}
-    check_same_run(tmp_path, {"experiment": {"rounds": 3}, "data": {"digest": "x"}}, made)
+    made: dict[str, Any] = {"experiment": {"rounds": 3, "attack": None}, "data": {"digest": "x"}}
+    stored = {"experiment": {"rounds": 3}, "data": {"digest": "x"}}
+    check_same_run(tmp_path, Manifest(**stored), Manifest(**made))

@@ -78,7 +78,7 @@ def test_a_finished_run_that_left_looks_out_is_read_and_has_no_guarantee(
     assert not found.private
     assert LEFT_OUT in found.reason
     assert run.result is not None
-    assert LEFT_OUT in run.result["statement"]
+    assert LEFT_OUT in run.result.statement
     assert "epsilon" not in facts.read(tmp_path).facts
     for user in (None, 3):
         users(tmp_path, user=user)

@@ -170,7 +170,7 @@ def test_sentences_are_made_from_the_ledger_and_not_read(run: Path, command: Any
     edit(run / "result.json", lambda result: result["guarantee"].__setitem__("sampling", "nobody at all"))
     record = loaded(run)
     assert record.result is not None
-    assert record.result["statement"] == str(record.guarantee()) == true
+    assert record.result.statement == str(record.guarantee()) == true
     assert read(run).facts["statement"] == true
     for shown in (render([record]), command("runs", "--in", run.parent, "--json").out):
         assert "0.001, δ" not in shown
@@ -185,8 +185,8 @@ def test_without_its_ledger_a_run_has_no_epsilon_and_says_why(run: Path, command
     assert guarantee is not None
     assert (guarantee.private, guarantee.reason) == (False, why)
     assert record.result is not None
-    assert record.result["guarantee"]["epsilon"] is None
-    assert record.result["accuracy"] > 0  # the rest is shown as it is
+    assert not record.result.guarantee.private
+    assert record.result.accuracy > 0  # the rest is shown as it is
     facts = read(run)
     assert (facts.state, facts.note) == ("finished", why)
     assert "epsilon" not in facts.facts
@@ -238,7 +238,7 @@ def test_what_users_have_spent_comes_from_their_ledgers(
     again = loaded(run)
     assert true.result is not None
     assert again.result is not None
-    assert again.result["each_user"] == true.result["each_user"]
+    assert again.result.each_user == true.result.each_user
     assert command("users", run).code == 0
     edit(run / "result.json", change)
     with pytest.raises(InvalidValue, match=said):
@@ -269,11 +269,11 @@ def test_the_shares_of_looks_come_from_the_ledger(tmp_path: Path) -> None:
     run_to_end(prepare(config.from_content(adaptive)), tmp_path)
     true = loaded(tmp_path).result
     assert true is not None
-    assert true["shares"]
+    assert true.shares
     edit(tmp_path / "result.json", lambda result: result.__setitem__("shares", ["the looks cost nothing"]))
     again = loaded(tmp_path).result
     assert again is not None
-    assert again["shares"] == true["shares"]
+    assert again.shares == true.shares
     edit(tmp_path / "result.json", lambda result: result.__setitem__("epsilon_of_looks", 0.0))
     with pytest.raises(InvalidValue, match=r"says epsilon_of_looks = 0.0, and .*ledger.json comes to"):
         load(tmp_path)
@@ -283,7 +283,7 @@ def test_a_papers_claim_has_a_ledger_of_its_own(tmp_path: Path) -> None:
     run_to_end(setup_for(FEDSGD, privacy={"delta": 1e-5, "accountant": "moments"}), tmp_path)
     true = loaded(tmp_path).result
     assert true is not None
-    assert "the paper's claim: (ε = " in true["papers_claim_statement"]
+    assert "the paper's claim: (ε = " in true.papers_claim_statement
     edit(tmp_path / "result.json", lambda r: r.__setitem__("papers_claim_statement", "the claim: (ε = 0.1)"))
     again = loaded(tmp_path).result
     assert again == true
@@ -293,9 +293,9 @@ def test_a_papers_claim_has_a_ledger_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "papers-ledger.json").unlink()  # as fc34a4a left it
     old = loaded(tmp_path).result
     assert old is not None
-    assert "papers_claim" not in old
-    assert old["papers_claim_statement"].endswith("of an earlier version, which stored no ledger of it")
-    assert old["statement"] == true["statement"]
+    assert old.papers_claim is None
+    assert old.papers_claim_statement.endswith("of an earlier version, which stored no ledger of it")
+    assert old.statement == true.statement
 
 
 @pytest.fixture(scope="module")

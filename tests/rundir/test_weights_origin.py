@@ -22,8 +22,9 @@ from fedward.privacy.caveats import with_caveat
 from fedward.privacy.ledger_file import verify
 from fedward.report.page import render
 from fedward.report.terminal.forecast_table import record as forecast_record
+from fedward.rundir.manifest import Manifest
 from fedward.rundir.run_record import RunRecord, load
-from fedward.rundir.weights_origin import caveat, caveat_of
+from fedward.rundir.weights_origin import caveat
 from fedward.studies.training.setup import Setup, prepare
 from studies.killing import run_to_end
 from support import tiny_federation
@@ -145,9 +146,10 @@ def test_other_files_of_one_kind_are_other_data() -> None:
 
 
 def test_runs_of_earlier_versions_say_it_in_general() -> None:
-    assert caveat_of({"weights": None}) == ""
-    assert caveat_of({"weights": "starts from pre.pt"}) == f"the initial weights {OTHER}"
-    assert caveat_of({"weights": "starts from pre.pt", "caveat": "x"}) == "x"
+    assert Manifest(experiment={}, weights=None).all_caveats == ""
+    old = Manifest(experiment={}, weights="starts from pre.pt")
+    assert old.all_caveats == f"the initial weights {OTHER}"
+    assert Manifest(experiment={}, weights="starts from pre.pt", caveat="x").all_caveats == "x"
 
 
 def test_a_caveat_is_added_once_and_to_others() -> None:

@@ -56,7 +56,7 @@ def run_to_end(setup: Setup, path: Path) -> dict[str, Any]:
             pass
         result = directory.result()
     assert result is not None
-    return result
+    return result.to_json()
 
 
 def killed_and_resumed_everywhere(setup: Setup, path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:

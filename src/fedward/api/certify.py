@@ -12,7 +12,7 @@ from typing import Any, cast
 from rich.console import Console
 
 from fedward.api.records import Replicas, show
-from fedward.api.source import Changes, File, Source, console_for, source_from
+from fedward.api.source import Changes, File, console_for, source_from
 from fedward.backends.compute import Compute
 from fedward.backends.open import engine_in_words
 from fedward.base.durable_files import write_atomically
@@ -28,7 +28,7 @@ from fedward.report.terminal import replica_table as report
 from fedward.report.terminal import run_table as terminal
 from fedward.report.terminal.progress import follow_replicas
 from fedward.rundir.run_record import load
-from fedward.studies.certification.certifying import Outcome, plan_certification
+from fedward.studies.certification.certifying import Certification, Outcome, plan_certification
 from fedward.studies.certification.claims import Claims
 from fedward.studies.study import carry_out
 
@@ -77,46 +77,7 @@ def certify(
       save_space: keep running sums, not the confidences of every replica.
       block: how many replicas go through their rounds together.
     """
-    claims = claims_from(
-        replicas=replicas,
-        threats=threats,
-        attendance=attendance,
-        score=score,
-        method=method,
-        error=error,
-        simultaneous=simultaneous,
-    )
-    source = source_from(file, changes)
-    path = source.directory(out, "-certified")
-    certify_source(
-        source,
-        claims,
-        path,
-        axes=_axes(vary),
-        attackers=attackers,
-        data=data,
-        compute=compute,
-        save_space=save_space,
-        block=block,
-        console=console_for(quiet),
-    )
-    found = show(load(path))
-    assert isinstance(found, Replicas)  # it has just been made
-    return found
-
-
-def claims_from(
-    *,
-    replicas: int,
-    threats: Sequence[str],
-    attendance: str,
-    score: str,
-    method: str | None,
-    error: float,
-    simultaneous: bool,
-) -> Claims:
-    """What is to be certified, from words; the setting checks them."""
-    return Claims(
+    claims = Claims(
         replicas=replicas,
         threats=cast(tuple[Threat, ...], tuple(threats) or THREATS),
         attendance=cast(Attendance, attendance),
@@ -125,33 +86,26 @@ def claims_from(
         error=error,
         simultaneous=simultaneous,
     )
-
-
-def certify_source(
-    source: Source,
-    claims: Claims,
-    path: Path,
-    *,
-    axes: Sequence[Axis],
-    attackers: Sequence[int] | None,
-    data: str | os.PathLike[str] | None,
-    compute: Compute | None,
-    save_space: bool,
-    block: int | None,
-    console: Console,
-) -> Outcome:
-    """Certifies in a run directory; heading and progress go to the console."""
-    compute = (compute or Compute()).check()
+    compute, source = (compute or Compute()).check(), source_from(file, changes)
+    path = source.directory(out, "-certified")
     study = plan_certification(
         source.content,
         source.name,
         claims,
-        axes=axes,
+        axes=_axes(vary),
         attackers=attackers,
         data=None if data is None else Path(data),
         save_space=save_space,
         block=block,
     )
+    carry_out_certification(study, path, compute, console_for(quiet))
+    found = show(load(path))
+    assert isinstance(found, Replicas)  # it has just been made
+    return found
+
+
+def carry_out_certification(study: Certification, path: Path, compute: Compute, console: Console) -> Outcome:
+    """Certifies in a run directory; heading and progress go to the console."""
     first = study.wanted.first
     report.heading(console, study.wanted, path)
     terminal.engine(console, engine_in_words(first.model, first.federation, compute), path)

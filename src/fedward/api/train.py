@@ -12,7 +12,7 @@ from rich.console import Console
 from torch import nn
 
 from fedward.api.records import Run, show
-from fedward.api.source import Changes, File, console_for, source_from
+from fedward.api.source import Changes, File, Source, console_for, source_from
 from fedward.backends import InProcess
 from fedward.backends.compute import Compute
 from fedward.backends.open import engine_in_words
@@ -75,9 +75,21 @@ def train(*arguments: Any, **options: Any) -> Run | Iterator[tuple[ServerState, 
     """
     if "algorithm" in options or (arguments and isinstance(arguments[0], Algorithm)):
         return _by_rounds(*arguments, **options)
-    console = console_for(options.pop("quiet", False))
-    _, found = train_file(*arguments, **options, console=console)
-    return found
+    return _of_file(*arguments, **options)
+
+
+def _of_file(
+    file: File,
+    *,
+    changes: Changes = (),
+    out: str | os.PathLike[str] | None = None,
+    data: str | os.PathLike[str] | None = None,
+    compute: Compute | None = None,
+    quiet: bool = False,
+) -> Run:
+    compute, source = (compute or Compute()).check(), source_from(file, changes)
+    path, folder = source.directory(out), None if data is None else Path(data)
+    return train_source(source, path, folder, compute, console_for(quiet))[1]
 
 
 def _by_rounds(
@@ -92,20 +104,11 @@ def _by_rounds(
     return train_with(algorithm, model, federation, backend or InProcess(model, federation), **options)
 
 
-def train_file(
-    file: File,
-    *,
-    changes: Changes = (),
-    out: str | os.PathLike[str] | None = None,
-    data: str | os.PathLike[str] | None = None,
-    compute: Compute | None = None,
-    console: Console,
+def train_source(
+    source: Source, path: Path, data: Path | None, compute: Compute, console: Console
 ) -> tuple[Setup, Run]:
     """Runs an experiment, or goes on with it; heading and progress go to the console."""
-    compute = (compute or Compute()).check()
-    source = source_from(file, changes)
-    path = source.directory(out)
-    setup = prepare(config.from_content(source.content, source.name), None if data is None else Path(data))
+    setup = prepare(config.from_content(source.content, source.name), data)
     terminal.heading(console, setup, path)
     terminal.engine(console, engine_in_words(setup.model, setup.federation, compute), path)
     found = carry_out(TrainingStudy(setup=setup), path, compute, partial(follow_run, console, setup))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,24 +12,9 @@ from fedward.certificates.attack_cost import attackers_needed, corollary_1, cost
 from fedward.certificates.checks import in_unit
 from fedward.certificates.paper import equation_6, largest_k
 from fedward.certificates.prediction import MOST, certified_k
-from fedward.commands.certificate_options import (
-    ADJACENCY,
-    Against,
-    Attends,
-    By,
-    Cost,
-    CostBound,
-    Delta,
-    Mode,
-    Negative,
-    Noise,
-    Of,
-    Rate,
-    Rounds,
-    Training,
-    described,
-)
-from fedward.commands.output import AsJson, answer, given
+from fedward.commands.certificate_options import ADJACENCY, Cost, Described, Training
+from fedward.commands.options import grouped
+from fedward.commands.output import AsJson, answer
 from fedward.privacy.group import group_curve
 from fedward.privacy.guarantee import ACCOUNTANT_LABELS
 from fedward.privacy.rounding import epsilon_text
@@ -39,20 +24,13 @@ _EXPECTED = "tight: about the expected confidence, over sampling and noise; see 
 _FIXED = "for the cost clipped at C̄, with C̄ fixed beforehand"
 
 
+@grouped
 def k(
+    described: Described,
     top: Annotated[float, typer.Option("--top", help="F_A: expected confidence of the top class.")],
-    noise_multiplier: Noise,
-    sampling_rate: Rate,
-    rounds: Rounds,
     runner_up: Annotated[
         float | None, typer.Option("--runner-up", help="F_B: the next one; 1 - F_A if not given.")
     ] = None,
-    delta: Delta = None,
-    mode: Mode = "tight",
-    threat: Against = "inject",
-    unit: Of = "user",
-    attendance: Attends = "drawn",
-    accountant: By = None,
     replicas: Annotated[int | None, typer.Option("--replicas", help="M, for --psi.")] = None,
     psi: Annotated[
         float | None, typer.Option("--psi", help="ψ of Hoeffding's correction, paper mode.")
@@ -64,11 +42,9 @@ def k(
     second = 1.0 - first if runner_up is None else in_unit("runner-up confidence", runner_up)
     if first + second > 1.0 + 1e-9:
         raise InvalidValue(f"top and runner-up confidence must add up to at most 1, got {first} and {second}")
-    training = described(
-        noise_multiplier, sampling_rate, rounds, delta, mode, threat, unit, attendance, accountant
-    )
+    training = described.training()
     content = training.content | {"top": first, "runner_up": second}
-    if training.mode == "tight":
+    if training.tight:
         if replicas is not None or psi is not None:
             raise InvalidValue("--replicas and --psi belong to paper mode, got mode 'tight'")
         found = int(certified_k([first], [second], training.spending, training.threat)[0])
@@ -82,105 +58,80 @@ def k(
         first, second = equation_6(first, second, replicas, psi)
         confidence = "paper, 2ψ"
         content |= {"replicas": replicas, "psi": psi}
-    epsilon = training.content["epsilon"]
-    paper = largest_k(first, second, epsilon, given("--delta", delta))
+    epsilon, delta = training.promise
+    paper = largest_k(first, second, epsilon, delta)
     found_k = paper.compromise if training.threat == "compromise" else paper.k
     content |= paper.to_json() | {"k": found_k, "confidence": confidence}
-    about = f"{unit} level, {ADJACENCY}, {ACCOUNTANT_LABELS[content['accountant']]}"
+    about = f"{described.unit} level, {ADJACENCY}, {ACCOUNTANT_LABELS[content['accountant']]}"
     text = f"{_in_words(found_k, training)}\npaper: K = {paper.K:.4f} from ε = {epsilon_text(epsilon)} at "
     text += f"δ = {delta:g} ({about})"
     answer(as_json, content, text + (" (confidence: paper, 2ψ)" if psi is not None else ""))
 
 
+@grouped
 def attack_cost(
     cost: Cost,
-    cost_bound: CostBound,
     attackers: Annotated[int, typer.Option("--attackers", help="k.")],
-    noise_multiplier: Noise,
-    sampling_rate: Rate,
-    rounds: Rounds,
-    negative: Negative = False,
-    delta: Delta = None,
-    mode: Mode = "tight",
-    threat: Against = "inject",
-    unit: Of = "user",
-    attendance: Attends = "drawn",
-    accountant: By = None,
+    described: Described,
     as_json: AsJson = False,
 ) -> None:
     """How far k attackers can push the expected cost of their attack."""
     whole("attackers", attackers, at_least=0)
-    training = described(
-        noise_multiplier, sampling_rate, rounds, delta, mode, threat, unit, attendance, accountant
-    )
-    if training.mode == "tight":
+    training = described.training()
+    if training.tight:
         curve = group_curve(training.spending, attackers)
-        low, high = cost_bounds(cost, cost_bound, curve, training.threat, negative=negative)
+        low, high = cost_bounds(cost.cost, cost.cost_bound, curve, training.threat, negative=cost.negative)
     else:
         low, high = theorem_3(
-            cost,
-            cost_bound,
-            training.content["epsilon"],
-            given("--delta", delta),
+            cost.cost,
+            cost.cost_bound,
+            *training.promise,
             attackers * training.group,
-            negative=negative,
+            negative=cost.negative,
         )
-    note = _FIXED if training.mode == "tight" else _UNPROVEN
-    content = training.content | {
-        "cost": cost,
-        "cost_bound": cost_bound,
-        "attackers": attackers,
-        "lower": low,
-        "upper": high,
-        "proven": training.mode == "tight",
-        "note": note,
-    }
+    content = _about_cost(training, cost) | {"attackers": attackers, "lower": low, "upper": high}
     text = f"expected cost from {low:.6g} to {high:.6g} with {attackers} attackers ({training.threat})"
-    answer(as_json, content, f"{text}\n{note}")
+    answer(as_json, content, f"{text}\n{content['note']}")
 
 
+@grouped
 def attackers(
     cost: Cost,
-    cost_bound: CostBound,
     tau: Annotated[float, typer.Option("--tau", help="τ: what the attack divides its cost by.")],
-    noise_multiplier: Noise,
-    sampling_rate: Rate,
-    rounds: Rounds,
-    negative: Negative = False,
-    delta: Delta = None,
-    mode: Mode = "tight",
-    threat: Against = "inject",
-    unit: Of = "user",
-    attendance: Attends = "drawn",
-    accountant: By = None,
+    described: Described,
     as_json: AsJson = False,
 ) -> None:
     """How many attackers it takes at least to divide the expected cost by τ (corollary 1)."""
-    training = described(
-        noise_multiplier, sampling_rate, rounds, delta, mode, threat, unit, attendance, accountant
-    )
-    content = training.content | {"cost": cost, "cost_bound": cost_bound, "tau": tau}
-    if training.mode == "tight":
+    training = described.training()
+    content = _about_cost(training, cost) | {"tau": tau}
+    needed: int | None
+    if training.tight:
         needed = attackers_needed(
-            cost, cost_bound, tau, training.spending, training.threat, negative=negative
+            cost.cost, cost.cost_bound, tau, training.spending, training.threat, negative=cost.negative
         )
     else:
-        epsilon = training.content["epsilon"]
-        bound = corollary_1(cost, cost_bound, tau, epsilon, given("--delta", delta), negative=negative)
+        bound = corollary_1(cost.cost, cost.cost_bound, tau, *training.promise, negative=cost.negative)
         needed = None if bound == math.inf else math.ceil(bound / training.group)
         content["bound"] = None if bound == math.inf else bound
-    note = _FIXED if training.mode == "tight" else _UNPROVEN
     # The tight search ends at MOST: nothing was found, which is not to say that nothing is there.
-    unbounded, more = (needed is None and training.mode == mode for mode in ("paper", "tight"))
+    more = needed is None and training.tight
     content |= {
         "attackers": MOST + 1 if more else needed,
         "at_least": more,
-        "unbounded": unbounded,
-        "proven": training.mode == "tight",
+        "unbounded": needed is None and not training.tight,
     }
-    most = f"more than {MOST}" if training.mode == "tight" else "infinitely many"
-    text = f"at least {most if needed is None else needed} attackers ({training.threat})\n{note}"
-    answer(as_json, content | {"note": note}, text)
+    most = f"more than {MOST}" if training.tight else "infinitely many"
+    text = f"at least {most if needed is None else needed} attackers ({training.threat})"
+    answer(as_json, content, f"{text}\n{content['note']}")
+
+
+def _about_cost(training: Training, cost: Cost) -> dict[str, Any]:
+    return training.content | {
+        "cost": cost.cost,
+        "cost_bound": cost.cost_bound,
+        "proven": training.tight,
+        "note": _FIXED if training.tight else _UNPROVEN,
+    }
 
 
 def _in_words(found: int | None, training: Training, *, at_least: bool = False) -> str:

@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from rich.console import Console
 
-from fedward.api.certify import certify_source, claims_from, record_of
-from fedward.api.source import source_from
-from fedward.backends.compute import Compute
+from fedward.api.certify import carry_out_certification, record_of
 from fedward.certificates.certified import Certified
+from fedward.certificates.replicas import Score
 from fedward.certificates.statements import statements
-from fedward.commands.options import (
-    BlockSize,
-    Data,
-    Device,
-    Engine,
-    File,
-    SaveSpace,
-    Set,
-    Vary,
-    Workers,
-)
+from fedward.certificates.threat import Attendance
+from fedward.commands.options import Asked, Several, grouped
 from fedward.commands.output import AsJson, place
 from fedward.config.vary import Axis
+from fedward.privacy.group import THREATS, Threat
 from fedward.report.terminal import attack_cost_table as attack_cost
 from fedward.report.terminal import certified_table as certified_accuracy
 from fedward.report.terminal.console import plain_console
+from fedward.studies.certification.certifying import plan_certification
+from fedward.studies.certification.claims import Claims
 
 Count = Annotated[int, typer.Option("--replicas", "-m", help="M, how many trainings; fixed beforehand.")]
 Attackers = Annotated[
@@ -59,11 +52,11 @@ Out = Annotated[
 ]
 
 
+@grouped
 def certify_command(
-    file: File,
+    asked: Asked,
+    several: Several,
     replicas: Count = 1000,
-    changes: Set = None,
-    vary: Vary = None,
     attackers: Attackers = None,
     threat: ThreatOption = None,
     attendance: AttendanceOption = "drawn",
@@ -72,12 +65,6 @@ def certify_command(
     error: ErrorOption = 0.01,
     simultaneous: Simultaneous = False,
     out: Out = None,
-    data: Data = None,
-    workers: Workers = None,
-    device: Device = "cpu",
-    engine: Engine = None,
-    save_space: SaveSpace = False,
-    block: BlockSize = None,
     as_json: AsJson = False,
 ) -> None:
     """Train M replicas, or go on with them, and certify what attackers cannot change.
@@ -85,30 +72,29 @@ def certify_command(
     Without an [attack] table: every test prediction, as a certificate for each variant with the scores that
     it can be checked from. With one, and --attackers: the cost of the attack, measured and bounded.
     """
-    claims = claims_from(
+    claims = Claims(
         replicas=replicas,
-        threats=threat or (),
-        attendance=attendance,
-        score=score,
+        threats=cast(tuple[Threat, ...], tuple(threat or THREATS)),
+        attendance=cast(Attendance, attendance),
+        score=cast(Score, score),
         method=method,
         error=error,
         simultaneous=simultaneous,
     )
-    source = source_from(file, changes or [])
+    compute, source = asked.compute(), asked.source()
     path = source.directory(place(out), "-certified")
-    console = plain_console(stderr=as_json)
-    found = certify_source(
-        source,
+    study = plan_certification(
+        source.content,
+        source.name,
         claims,
-        path,
-        axes=[Axis.parse(text) for text in vary or []],
+        axes=several.axes(),
         attackers=None if attackers is None else Axis.parse(f"attack.who.count={attackers}").values,
-        data=data,
-        compute=Compute(workers=workers, device=device, engine=engine),
-        save_space=save_space,
-        block=block,
-        console=console,
+        data=asked.data,
+        save_space=several.save_space,
+        block=several.block,
     )
+    console = plain_console(stderr=as_json)
+    found = carry_out_certification(study, path, compute, console)
     if as_json:
         print(json.dumps({"variants": record_of(found), "directory": str(path)}))
     elif found.costs:

@@ -8,13 +8,11 @@ from typing import Annotated
 
 import typer
 
-from fedward.backends.compute import Compute
 from fedward.base.validate import InvalidValue
-from fedward.commands.options import Data, Device, Engine, File, Set, Workers
+from fedward.commands.options import Asked, grouped
 from fedward.commands.output import AsJson
 from fedward.config import experiment as config
 from fedward.config.experiment import Experiment
-from fedward.config.overrides import source_of
 from fedward.config.sweep_section import read_sweep
 from fedward.forecast.forecast import forecast
 from fedward.forecast.sweep_forecast import forecast_sweep
@@ -31,45 +29,29 @@ NoCalibration = Annotated[
 ]
 
 
+@grouped
 def check_command(
-    file: File,
-    changes: Set = None,
-    replicas: Count = None,
-    data: Data = None,
-    workers: Workers = None,
-    device: Device = "cpu",
-    engine: Engine = None,
-    no_calibration: NoCalibration = False,
-    as_json: AsJson = False,
+    asked: Asked, replicas: Count = None, no_calibration: NoCalibration = False, as_json: AsJson = False
 ) -> None:
     """Check an experiment file and say what it would do and cost. Nothing is written."""
-    compute = Compute(workers=workers, device=device, engine=engine).check()
-    source = source_of(str(file), changes or [])
-    content = config.read_content(file, changes or [])
+    compute, given = asked.compute(), asked.source()
+    content, source, file = given.content, given.name, str(asked.file)
+    measure = not no_calibration
     console = plain_console()
     if "sweep" in content:
         if replicas is not None:
             raise InvalidValue(f"replicas are for one experiment, and {source} has a [sweep]: leave out -m")
         sweep = read_sweep(content, source)
-        together = forecast_sweep(
-            sweep,
-            prepare_sweep(sweep, data),
-            measure=not no_calibration,
-            compute=compute,
-        )
+        together = forecast_sweep(sweep, prepare_sweep(sweep, asked.data), measure=measure, compute=compute)
         if as_json:
-            print(json.dumps({"file": str(file), "valid": True, **sweep_record(together)}))
+            print(json.dumps({"file": file, "valid": True, **sweep_record(together)}))
         else:
             print_sweep_forecast(console, f"{source} is a valid sweep", together)
         return
-    found = forecast(
-        ready(config.from_content(content, source), source, data),
-        replicas=replicas,
-        measure=not no_calibration,
-        compute=compute,
-    )
+    setup = ready(config.from_content(content, source), source, asked.data)
+    found = forecast(setup, replicas=replicas, measure=measure, compute=compute)
     if as_json:
-        print(json.dumps({"file": str(file), "valid": True, **record(found)}))
+        print(json.dumps({"file": file, "valid": True, **record(found)}))
     else:
         print_forecast(console, f"{source} is a valid experiment", found)
 

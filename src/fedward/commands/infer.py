@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import typer
 from rich.console import Console
@@ -14,7 +14,7 @@ from fedward.attacks.inference import Membership, MembershipInference, Property,
 from fedward.backends.compute import Compute
 from fedward.backends.open import engine_in_words
 from fedward.base.durable_files import writing
-from fedward.commands.options import Data, Device, Engine, File, Set, Workers
+from fedward.commands.options import Asked, grouped
 from fedward.commands.output import AsJson, place
 from fedward.config import experiment as config
 from fedward.privacy.guarantee import Unit
@@ -24,6 +24,7 @@ from fedward.report.terminal.console import plain_console
 from fedward.report.terminal.progress import follow_inference
 from fedward.rundir.inference_curves import write_curves
 from fedward.rundir.inference_record import PROPERTY
+from fedward.rundir.results import InferenceResult, MembershipResult, PropertyResult
 from fedward.studies.inference.membership_study import prepare_membership
 from fedward.studies.inference.property_study import prepare_property
 from fedward.studies.study import carry_out
@@ -63,27 +64,24 @@ WarmUp = Annotated[int, typer.Option("--warm-up", help="First rounds that are no
 
 
 @app.command("membership")
+@grouped
 def membership_command(
-    file: File,
-    changes: Set = None,
+    asked: Asked,
     unit: UnitOption = "example",
     targets: Targets = 1,
     shadows: Shadows = 16,
     out: Out = None,
-    data: Data = None,
-    workers: Workers = None,
-    device: Device = "cpu",
-    engine: Engine = None,
     as_json: AsJson = False,
 ) -> None:
     """Was it trained on? Trains on random halves, or goes on with that, and attacks the models."""
     wanted_attack = MembershipInference(unit=cast(Unit, unit), targets=targets, shadows=shadows)
-    compute = Compute(workers=workers, device=device, engine=engine).check()
-    path = place(out) or Path("runs") / f"{file.stem}-membership"
-    wanted = prepare_membership(config.read(file, changes or []), wanted_attack, data)
+    compute, source = asked.compute(), asked.source()
+    path = source.directory(place(out), "-membership")
+    experiment = config.from_content(source.content, source.name)
+    wanted = prepare_membership(experiment, wanted_attack, asked.data)
     console = _heading(wanted.setup, path, compute, as_json)
 
-    def draw(path: Path, outcome: tuple[Membership, dict[str, Any]]) -> None:
+    def draw(path: Path, outcome: tuple[Membership, MembershipResult]) -> None:
         found, _ = outcome
         write_curves(path, found.attacks, found.limit)
         title = f"{wanted.setup.algorithm.name}: membership of {'an' if unit == 'example' else 'a'} {unit}"
@@ -92,17 +90,17 @@ def membership_command(
 
     found, result = carry_out(wanted, path, compute, partial(follow_inference, console), draw)
     if as_json:
-        print(json.dumps({**result, "directory": str(path)}))
+        print(json.dumps({**result.to_json(), "directory": str(path)}))
         return
     report.membership(console, found)
     _closing(console, result, "membership.png", path)
 
 
 @app.command("property")
+@grouped
 def property_command(
-    file: File,
+    asked: Asked,
     which: Which,
-    changes: Set = None,
     users: Users = None,
     attacker: Attacker = 0,
     victim: Victim = 1,
@@ -112,10 +110,6 @@ def property_command(
     features: Features = 500,
     warm_up: WarmUp = 0,
     out: Out = None,
-    data: Data = None,
-    workers: Workers = None,
-    device: Device = "cpu",
-    engine: Engine = None,
     as_json: AsJson = False,
 ) -> None:
     """Had the victim's data a property? A participant watches the training, and asks about every round."""
@@ -128,13 +122,13 @@ def property_command(
         features=features,
         warm_up=warm_up,
     )
-    compute = Compute(workers=workers, device=device, engine=engine).check()
-    path = place(out) or Path("runs") / f"{file.stem}-property"
-    experiment = config.read(file, changes or [])
-    wanted = prepare_property(experiment, wanted_attack, which, users=users, data_dir=data)
+    compute, source = asked.compute(), asked.source()
+    path = source.directory(place(out), "-property")
+    experiment = config.from_content(source.content, source.name)
+    wanted = prepare_property(experiment, wanted_attack, which, users=users, data_dir=asked.data)
     console = _heading(wanted.setup, path, compute, as_json)
 
-    def draw(path: Path, outcome: tuple[Property, dict[str, Any]]) -> None:
+    def draw(path: Path, outcome: tuple[Property, PropertyResult]) -> None:
         found, _ = outcome
         curves, setup = {PROPERTY: found.roc}, wanted.setup
         write_curves(path, curves, found.limit)
@@ -144,9 +138,9 @@ def property_command(
 
     found, result = carry_out(wanted, path, compute, partial(follow_inference, console), draw)
     if as_json:
-        print(json.dumps({**result, "directory": str(path)}))
+        print(json.dumps({**result.to_json(), "directory": str(path)}))
         return
-    report.property(console, found, result["accuracy"])
+    report.property(console, found, result.accuracy)
     _closing(console, result, "property.png", path)
 
 
@@ -157,6 +151,6 @@ def _heading(setup: Setup, path: Path, compute: Compute, as_json: bool) -> Conso
     return console
 
 
-def _closing(console: Console, result: dict[str, Any], picture: str, path: Path) -> None:
-    console.print(f"one training: {result['statement']}", highlight=False, soft_wrap=True)
+def _closing(console: Console, result: InferenceResult, picture: str, path: Path) -> None:
+    console.print(f"one training: {result.statement}", highlight=False, soft_wrap=True)
     console.print(f"{picture} and result.json are in {path}", highlight=False)

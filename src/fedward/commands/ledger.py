@@ -72,6 +72,6 @@ def _so_far(folder: Path, spent: Ledger) -> Guarantee | None:
     if not report.unfinished(spent) or not (folder / "run.json").is_file():
         return None
     manifest = RunDirectory(folder).manifest()
-    if "delta" not in manifest or "accountant" not in manifest:
+    if manifest.delta is None or manifest.accountant is None:
         return None
     return RunRecord(path=folder, manifest=manifest, ledger=spent).guarantee()

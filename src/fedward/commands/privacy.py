@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, cast
 
 import typer
@@ -12,6 +12,7 @@ from dp_accounting import DpEvent
 from fedward.base.randomness import SOURCES, Source
 from fedward.base.validate import InvalidValue, one_of, positive, whole
 from fedward.clipping import Quantile
+from fedward.commands.options import grouped
 from fedward.commands.output import AsJson, answer, given
 from fedward.core.algorithm import Algorithm
 from fedward.core.types import Sampler
@@ -22,102 +23,105 @@ from fedward.privacy.shares import shares
 from fedward.privacy.terms import SERVER
 from fedward.sampling import FixedSizeSampler, PoissonSampler
 
-Noise = Annotated[
-    float | None, typer.Option("--noise-multiplier", help="z, the papers' σ: noise over clip bound.")
-]
-Rate = Annotated[float | None, typer.Option("--sampling-rate", help="q: Poisson sampling; 1 is everyone.")]
-Cohort = Annotated[int | None, typer.Option("--cohort-size", help="m: exactly m users, with --users.")]
-Users = Annotated[int | None, typer.Option("--users", help="N, for --cohort-size.")]
-Steps = Annotated[int | None, typer.Option("--steps", help="T: how many rounds.")]
-Looks = Annotated[int, typer.Option("--looks", help="In how many rounds the clip policy looks at norms.")]
-LookNoise = Annotated[float | None, typer.Option("--look-noise", help="Noise multiplier of a look.")]
-Delta = Annotated[float, typer.Option("--delta", help="δ.")]
-SourceOption = Annotated[
-    str | None, typer.Option("--noise-source", help="Where the noise will come from: seeded or system.")
-]
-Accountant = Annotated[str, typer.Option("--accountant", help="moments (the papers'), rdp or pld.")]
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The noise and sampling of a training, and how its ε is worked out."""
+
+    delta: Annotated[float, typer.Option("--delta", help="δ.")]
+    steps: Annotated[int | None, typer.Option("--steps", help="T: how many rounds.")] = None
+    noise_multiplier: Annotated[
+        float | None, typer.Option("--noise-multiplier", help="z, the papers' σ: noise over clip bound.")
+    ] = None
+    sampling_rate: Annotated[
+        float | None, typer.Option("--sampling-rate", help="q: Poisson sampling; 1 is everyone.")
+    ] = None
+    cohort_size: Annotated[
+        int | None, typer.Option("--cohort-size", help="m: exactly m users, with --users.")
+    ] = None
+    users: Annotated[int | None, typer.Option("--users", help="N, for --cohort-size.")] = None
+    accountant: Annotated[str, typer.Option("--accountant", help="moments (the papers'), rdp or pld.")] = (
+        "pld"
+    )
+    noise_source: Annotated[
+        str | None, typer.Option("--noise-source", help="Where the noise will come from: seeded or system.")
+    ] = None
+
+    def sampler(self) -> tuple[Sampler, int]:
+        """The sampler that is described, and the number of users."""
+        if (self.sampling_rate is None) == (self.cohort_size is None):
+            raise InvalidValue("give either --sampling-rate, or --cohort-size with --users")
+        if self.sampling_rate is not None:
+            if self.users is not None:
+                raise InvalidValue("--users belongs to --cohort-size, got it with --sampling-rate")
+            return PoissonSampler(rate=self.sampling_rate), 1
+        num_users = whole("users", given("--users", self.users))
+        sampler = FixedSizeSampler(size=given("--cohort-size", self.cohort_size))
+        sampler.check(num_users)
+        return sampler, num_users
+
+    def guarantee(self, ledger: Ledger) -> Guarantee:
+        """What a training that was not run spends: where noise comes from is said only if that was told."""
+        if self.noise_source is not None:
+            one_of("noise source", self.noise_source, SOURCES)
+        found = ledger.guarantee(self.delta, self.accountant)
+        return replace(found, noise_source=cast(Source | None, self.noise_source))
 
 
+@grouped
 def epsilon(
-    delta: Delta,
-    steps: Steps = None,
-    noise_multiplier: Noise = None,
-    sampling_rate: Rate = None,
-    cohort_size: Cohort = None,
-    users: Users = None,
-    looks: Looks = 0,
-    look_noise: LookNoise = None,
-    accountant: Accountant = "pld",
-    noise_source: SourceOption = None,
+    asked: Asked,
+    looks: Annotated[
+        int, typer.Option("--looks", help="In how many rounds the clip policy looks at norms.")
+    ] = 0,
+    look_noise: Annotated[
+        float | None, typer.Option("--look-noise", help="Noise multiplier of a look.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """What a training with this noise and sampling spends."""
-    sampler, num_users = _sampler(sampling_rate, cohort_size, users)
-    z = positive("noise multiplier", given("--noise-multiplier", noise_multiplier))
-    rounds = whole("steps", given("--steps", steps))
+    sampler, num_users = asked.sampler()
+    z = positive("noise multiplier", given("--noise-multiplier", asked.noise_multiplier))
+    rounds = whole("steps", given("--steps", asked.steps))
     if look_noise is not None and not looks:
         raise InvalidValue("--look-noise belongs to --looks, got it without")
-    one_of("accountant", accountant, ACCOUNTANTS)
+    one_of("accountant", asked.accountant, ACCOUNTANTS)
     spent = _ledger(sampler, num_users, z, rounds, looks, look_noise)
-    guarantee = _without_noise(spent.guarantee(delta, accountant), noise_source)
-    parts = shares(spent, delta, accountant)
+    guarantee, parts = asked.guarantee(spent), shares(spent, asked.delta, asked.accountant)
     content, lines = guarantee.to_json(), [str(guarantee)]
     if parts is not None:
         content |= parts.to_json()
-        lines.append(str(parts))
-        if accountant == "moments":
-            lines.append(parts.as_the_papers_add)
+        lines += [str(parts)] + [parts.as_the_papers_add] * (asked.accountant == "moments")
     answer(as_json, content, "\n".join(lines))
 
 
+@grouped
 def calibrate(
     epsilon: Annotated[float, typer.Option("--epsilon", help="ε that may be spent.")],
-    delta: Delta,
-    steps: Steps = None,
-    noise_multiplier: Noise = None,
-    sampling_rate: Rate = None,
-    cohort_size: Cohort = None,
-    users: Users = None,
-    accountant: Accountant = "pld",
-    noise_source: SourceOption = None,
+    asked: Asked,
     as_json: AsJson = False,
 ) -> None:
     """The least noise for a number of steps, or the most steps for a noise, within ε."""
-    sampler, num_users = _sampler(sampling_rate, cohort_size, users)
-    one_of("accountant", accountant, ACCOUNTANTS)
-    if (steps is None) == (noise_multiplier is None):
+    sampler, num_users = asked.sampler()
+    delta, accountant = asked.delta, one_of("accountant", asked.accountant, ACCOUNTANTS)
+    if (asked.steps is None) == (asked.noise_multiplier is None):
         raise InvalidValue("give either --steps, to get the noise, or --noise-multiplier, to get the steps")
 
     def event(z: float) -> DpEvent:
         return _algorithm(sampler, num_users, z).round_event(num_users, 0)
 
-    if noise_multiplier is None:
-        rounds = whole("steps", given("--steps", steps))
+    if asked.noise_multiplier is None:
+        rounds = whole("steps", given("--steps", asked.steps))
         z = noise_for(epsilon, delta, event, rounds, accountant, sampler.adjacency)
         z = math.ceil(z * 1e4) / 1e4  # what is printed must hold too
         wanted = f"noise multiplier {z:.4f} for {rounds} steps"
     else:
-        z = positive("noise multiplier", noise_multiplier)
+        z = positive("noise multiplier", asked.noise_multiplier)
         rounds = rounds_for(epsilon, delta, event(z), accountant, sampler.adjacency)
         wanted = f"{rounds} steps with noise multiplier {z:g}"
-    guarantee = _ledger(sampler, num_users, z, rounds).guarantee(delta, accountant)
-    guarantee = _without_noise(guarantee, noise_source)
+    guarantee = asked.guarantee(_ledger(sampler, num_users, z, rounds))
     content = guarantee.to_json() | {"noise_multiplier": z, "steps": rounds, "target_epsilon": epsilon}
     answer(as_json, content, f"{wanted}\n{guarantee}")
-
-
-def _sampler(sampling_rate: float | None, cohort_size: int | None, users: int | None) -> tuple[Sampler, int]:
-    """The sampler that the options describe, and the number of users."""
-    if (sampling_rate is None) == (cohort_size is None):
-        raise InvalidValue("give either --sampling-rate, or --cohort-size with --users")
-    if sampling_rate is not None:
-        if users is not None:
-            raise InvalidValue("--users belongs to --cohort-size, got it with --sampling-rate")
-        return PoissonSampler(rate=sampling_rate), 1
-    num_users = whole("users", given("--users", users))
-    sampler = FixedSizeSampler(size=given("--cohort-size", cohort_size))
-    sampler.check(num_users)
-    return sampler, num_users
 
 
 def _ledger(
@@ -142,13 +146,6 @@ def _ledger(
     if rounds > looks:
         ledger = ledger.charged(algorithm.round_event(num_users, 0), rounds - looks)
     return ledger
-
-
-def _without_noise(guarantee: Guarantee, source: str | None) -> Guarantee:
-    """The guarantee of a training that was not run: it says where noise comes from only if that was told."""
-    if source is not None:
-        one_of("noise source", source, SOURCES)
-    return replace(guarantee, noise_source=cast(Source | None, source))
 
 
 def _algorithm(sampler: Sampler, num_users: int, noise_multiplier: float) -> Algorithm:

@@ -4,28 +4,15 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fedward.backends.compute import Compute
 from fedward.backends.open import engine_in_words
-from fedward.commands.options import (
-    BlockSize,
-    Data,
-    Device,
-    Engine,
-    File,
-    SaveSpace,
-    Set,
-    Vary,
-    Workers,
-)
+from fedward.commands.options import Asked, Several, grouped
 from fedward.commands.output import AsJson, place
 from fedward.config import experiment as config
-from fedward.config.overrides import source_of
-from fedward.config.vary import Axis, variants
+from fedward.config.vary import variants
 from fedward.report.terminal import replica_table as report
 from fedward.report.terminal import run_table as terminal
 from fedward.report.terminal.console import plain_console
@@ -41,31 +28,23 @@ Out = Annotated[
 ]
 
 
+@grouped
 def replicas_command(
-    file: File,
-    replicas: Count,
-    changes: Set = None,
-    vary: Vary = None,
-    out: Out = None,
-    data: Data = None,
-    workers: Workers = None,
-    device: Device = "cpu",
-    engine: Engine = None,
-    save_space: SaveSpace = False,
-    block: BlockSize = None,
-    as_json: AsJson = False,
+    asked: Asked, replicas: Count, several: Several, out: Out = None, as_json: AsJson = False
 ) -> None:
     """Train an experiment many times with other sampling and noise, or go on with that, or add more.
 
     Trainings that share work go together: equal jobs run once.
     """
-    compute = Compute(workers=workers, device=device, engine=engine).check()
-    path = place(out) or Path("runs") / f"{file.stem}-replicas"
-    source = source_of(str(file), changes or [])
-    contents = variants(config.read_content(file, changes or []), [Axis.parse(text) for text in vary or []])
-    experiments = {name: config.from_content(content, source) for name, content in contents.items()}
+    compute, source = asked.compute(), asked.source()
+    path = source.directory(place(out), "-replicas")
+    contents = variants(source.content, several.axes())
+    experiments = {name: config.from_content(content, source.name) for name, content in contents.items()}
     wanted = ReplicaRun(
-        variants=prepare_variants(experiments, data), replicas=replicas, save_space=save_space, block=block
+        variants=prepare_variants(experiments, asked.data),
+        replicas=replicas,
+        save_space=several.save_space,
+        block=several.block,
     )
     console = plain_console(stderr=as_json)
     report.heading(console, wanted, path)
@@ -75,7 +54,7 @@ def replicas_command(
     result = carry_out(ReplicaStudy(wanted=wanted), path, compute, watch)
     report.more_than_asked(console, wanted, result)
     if as_json:
-        spent = guarantees(wanted, result["replicas"])
-        print(json.dumps({**result, "guarantees": spent, "directory": str(path)}))
+        spent = guarantees(wanted, result.replicas)
+        print(json.dumps({**result.to_json(), "guarantees": spent, "directory": str(path)}))
     else:
         report.result(console, result)

@@ -9,12 +9,9 @@ from typing import Annotated
 
 import typer
 
-from fedward.backends.compute import Compute
 from fedward.base.durable_files import write_atomically
-from fedward.commands.options import Data, Device, Engine, File, Set, Workers
+from fedward.commands.options import Asked, grouped
 from fedward.commands.output import AsJson, place
-from fedward.config import experiment as config
-from fedward.config.overrides import source_of
 from fedward.config.sweep_section import read_sweep
 from fedward.report.pictures.sweep_picture import draw
 from fedward.report.terminal import sweep_table as report
@@ -33,33 +30,24 @@ Out = Annotated[
 ]
 
 
-def sweep_command(
-    file: File,
-    changes: Set = None,
-    out: Out = None,
-    data: Data = None,
-    workers: Workers = None,
-    device: Device = "cpu",
-    engine: Engine = None,
-    as_json: AsJson = False,
-) -> None:
+@grouped
+def sweep_command(asked: Asked, out: Out = None, as_json: AsJson = False) -> None:
     """Run every experiment of a file with a [sweep] table, or go on with that: one table, one picture.
 
     Trainings that share work go together: equal local trainings run once.
     """
-    compute = Compute(workers=workers, device=device, engine=engine).check()
-    path = place(out) or Path("runs") / f"{file.stem}-sweep"
-    source = source_of(str(file), changes or [])
-    sweep = read_sweep(config.read_content(file, changes or []), source)
+    compute, source = asked.compute(), asked.source()
+    path = source.directory(place(out), "-sweep")
+    sweep = read_sweep(source.content, source.name)
     check_place(path, sweep)
-    study = plan_sweep(sweep, data)
+    study = plan_sweep(sweep, asked.data)
     console = plain_console(stderr=as_json)
     report.heading(console, sweep, path)
 
     def write(path: Path, rows: list[Row]) -> None:
         write_atomically(path / "sweep.csv", report.to_csv(rows).encode())
         write_atomically(path / "sweep.json", (json.dumps(report.record(rows), indent=1) + "\n").encode())
-        if (picture := draw(sweep, rows, file.stem)) is not None:
+        if (picture := draw(sweep, rows, asked.file.stem)) is not None:
             write_atomically(path / "sweep.png", picture)
 
     rows = carry_out(study, path, compute, partial(follow_sweep, console), write)

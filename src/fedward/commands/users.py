@@ -21,7 +21,6 @@ from fedward.report.terminal.console import plain_console
 from fedward.rundir.place import require_run
 from fedward.rundir.server_looks import with_looks
 from fedward.rundir.store import RunDirectory
-from fedward.rundir.weights_origin import caveat_of
 
 Run = Annotated[Path, typer.Argument(help="The run directory.")]
 User = Annotated[int | None, typer.Option("--user", help="Only this user, by its number in the data.")]
@@ -73,7 +72,7 @@ def _require_stated(run: Path) -> None:
         manifest = RunDirectory(run).manifest()
     except InvalidValue:
         return
-    if {"delta", "accountant"} <= manifest.keys():
+    if manifest.delta is not None and manifest.accountant is not None:
         RunDirectory(run).result()
 
 
@@ -92,7 +91,7 @@ def _of_the_run(run: Path, name: str) -> Any:
 def _caveat(run: Path) -> str:
     """What the run says of its initial weights; the ledgers can be read without it."""
     try:
-        return caveat_of(RunDirectory(run).manifest())
+        return RunDirectory(run).manifest().all_caveats
     except InvalidValue:
         return ""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 from fedward.privacy.rounding import percent_down, round_up_digits
+from fedward.rundir.results import Measured
 
 T = TypeVar("T")
 _PER_CENT = "\xa0%"  # no line ends between a number and its sign
@@ -83,18 +84,15 @@ def finite(value: float | None, form: str = ".4f") -> str:
     return "not finite" if value is None else format(value, form)
 
 
-def measured(metrics: Mapping[str, float] | None) -> tuple[str, ...]:
+def measured(metrics: Measured | None) -> tuple[str, ...]:
     """Accuracy and attack success, as far as they are known.
 
-    >>> measured({"round": 4, "accuracy": 0.9166, "attack_success": 0.5})
+    >>> measured(Measured(accuracy=0.9166, loss=0.3, attack_success=0.5, attack_cost=None))
     ('accuracy 91.7 %', 'attack success 50.0 %')
     """
-    known = metrics or {}
-    return tuple(
-        f"{key.replace('_', ' ')} {100 * known[key]:.1f} %"
-        for key in ("accuracy", "attack_success")
-        if key in known
-    )
+    known = metrics or Measured()
+    shares = {"accuracy": known.accuracy, "attack success": known.attack_success}
+    return tuple(f"{name} {100 * share:.1f} %" for name, share in shares.items() if share is not None)
 
 
 def duration(seconds: float) -> str:

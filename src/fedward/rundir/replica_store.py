@@ -11,24 +11,23 @@ result.json             the summary of all finished replicas
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedward.base import json_lines as lines
 from fedward.base.arrays_file import Arrays, check_arrays, read_array, read_arrays, write_arrays
 from fedward.base.durable_files import remove_leftovers, write_atomically, writing
 from fedward.base.sealed import seal, unseal
 from fedward.base.validate import InvalidValue
 from fedward.core.types import ServerState
 from fedward.rundir import checkpoint
+from fedward.rundir.manifest import Manifest
 from fedward.rundir.replica_sums import added
+from fedward.rundir.results import ReplicasResult
 from fedward.rundir.store import RunDirectory
 
 _FORMAT = "fedward block 2"
@@ -66,11 +65,11 @@ class ReplicaDirectory:
         self._run = run
         self._save_space = save_space
 
-    def begin(self, manifest: dict[str, Any], labels: NDArray[np.int64]) -> None:
+    def begin(self, manifest: Manifest, labels: NDArray[np.int64]) -> None:
         """Writes what is run, or checks that the directory holds the same run."""
         self._run.begin(manifest)
         remove_leftovers(self.path)
-        self._check_finished(list(manifest["experiment"]["variants"]))
+        self._check_finished(list(manifest.variants or ()))
         file = self.path / "labels.npz"
         if not file.exists() or not _holds(file, labels):
             write_arrays(file, {"labels": labels})
@@ -148,10 +147,9 @@ class ReplicaDirectory:
         with writing(self.path / "block.pt"):
             (self.path / "block.pt").unlink(missing_ok=True)
 
-    def finish(self, result: dict[str, Any]) -> None:
+    def finish(self, result: ReplicasResult) -> None:
         """Writes the summary."""
-        text = json.dumps(lines.plain(result), indent=2, allow_nan=False) + "\n"
-        write_atomically(self.path / "result.json", text.encode())
+        self._run.save_result(result)
 
     def for_every_replica(self) -> list[Arrays]:
         """What is stored as one number for each replica, in their order; one set when space is saved.

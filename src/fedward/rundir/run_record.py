@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedward.base import json_lines as lines
 from fedward.base.arrays_file import read_array
 from fedward.base.validate import InvalidValue, one_of, whole
 from fedward.certificates.certificate import Certificate
@@ -18,13 +17,14 @@ from fedward.privacy import Guarantee, Ledger
 from fedward.privacy.user_ledgers import UserLedgers
 from fedward.rundir.certified_record import read_certified
 from fedward.rundir.inference_record import InferenceRecord, read_inference
+from fedward.rundir.manifest import Manifest
 from fedward.rundir.record_files import frame
 from fedward.rundir.replica_draw import stored_draw
 from fedward.rundir.replica_ledgers import OneTraining, read_ledgers
 from fedward.rundir.replica_store import finished_blocks
+from fedward.rundir.results import Measured, MeasuredRound, ReplicasResult, TelemetryRound, TrainingResult
 from fedward.rundir.spent import Spent, missing, unknown
 from fedward.rundir.store import RunDirectory
-from fedward.rundir.weights_origin import caveat_of
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,19 +43,18 @@ class RunRecord:
     """
 
     path: Path
-    manifest: dict[str, Any]
-    metrics: tuple[dict[str, Any], ...] = ()
-    telemetry: tuple[dict[str, Any], ...] = ()
+    manifest: Manifest
+    metrics: tuple[MeasuredRound, ...] = ()
+    telemetry: tuple[TelemetryRound, ...] = ()
     ledger: Ledger | None = None
     users: UserLedgers | None = None
     unknown: str = ""
-    result: dict[str, Any] | None = None
+    result: TrainingResult | None = None
 
     @property
     def experiment(self) -> dict[str, Any]:
         """The experiment, table by table."""
-        found: dict[str, Any] = self.manifest["experiment"]
-        return found
+        return self.manifest.experiment
 
     @property
     def finished(self) -> bool:
@@ -65,17 +64,17 @@ class RunRecord:
     def rounds(self) -> int:
         """How many rounds were released."""
         if self.result is not None:
-            return int(self.result["rounds"])
+            return self.result.rounds
         # The ledger on disk settles a round when the next is reserved; a round that is measured is released.
-        measured = int(self.metrics[-1]["round"]) + 1 if self.metrics else 0
+        measured = self.metrics[-1].round + 1 if self.metrics else 0
         return max(measured, self.ledger.rounds if self.ledger is not None else 0)
 
     @property
-    def last(self) -> dict[str, Any]:
-        """What was last measured; empty if nothing was."""
-        if self.result is not None and "accuracy" in self.result:
+    def last(self) -> Measured:
+        """What was last measured."""
+        if self.result is not None and self.result.accuracy is not None:
             return self.result
-        return self.metrics[-1] if self.metrics else {}
+        return self.metrics[-1] if self.metrics else Measured()
 
     def guarantee(self) -> Guarantee | None:
         """What the ledgers come to so far, what is reserved included; None before the first round."""
@@ -84,7 +83,7 @@ class RunRecord:
 
     def to_pandas(self) -> Any:
         """What was measured as a table, one row for each measured round."""
-        return frame(list(self.metrics))
+        return frame([each.to_json() for each in self.metrics])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -104,9 +103,9 @@ class ReplicasRecord:
     """
 
     path: Path
-    manifest: dict[str, Any]
+    manifest: Manifest
     replicas: int = 0
-    result: dict[str, Any] | None = None
+    result: ReplicasResult | None = None
     draw: str = ""
     labels: NDArray[np.int64] | None = None
     trainings: dict[str, OneTraining] = field(default_factory=dict)
@@ -116,8 +115,7 @@ class ReplicasRecord:
     @property
     def experiments(self) -> dict[str, dict[str, Any]]:
         """The experiment of each variant."""
-        found: dict[str, dict[str, Any]] = self.manifest["experiment"]["variants"]
-        return found
+        return self.manifest.variants or {}
 
     @property
     def finished(self) -> bool:
@@ -125,7 +123,7 @@ class ReplicasRecord:
 
     def one_training(self, variant: str) -> Guarantee:
         """What one training of a variant guarantees if it alone is released; none where no ledger says it."""
-        caveat, certificate = caveat_of(self.manifest), self.certificates.get(variant)
+        caveat, certificate = self.manifest.all_caveats, self.certificates.get(variant)
         if variant in self.trainings:
             return self.trainings[variant].guarantee(caveat)
         if certificate is not None:
@@ -156,10 +154,10 @@ class ReplicasRecord:
 
     def to_pandas(self) -> Any:
         """Accuracy, and success and cost of attacks, one row for each variant and measure."""
-        found = self.result["variants"] if self.result is not None else {}
+        found = self.result.variants if self.result is not None else {}
         return frame(
             [
-                {"variant": name, "measure": measure, **interval}
+                {"variant": name, "measure": measure, **interval.to_json()}
                 for name, values in found.items()
                 for measure, interval in values.items()
             ]
@@ -183,27 +181,27 @@ def load(path: str | os.PathLike[str]) -> Record:
         raise InvalidValue(f"{folder} is not a run directory: {_why_not(folder)}")
     try:
         manifest = RunDirectory(folder).manifest()
-        experiment = manifest.get("experiment")
-        if isinstance(experiment, dict) and isinstance(experiment.get("variants"), dict):
-            return _replicas(folder, manifest)
-        _require(folder, experiment, ("seed", "rounds", "data", "model", "algorithm"))
-        _require(folder, manifest, ("delta", "accountant"))
-        if isinstance(experiment, dict) and isinstance(experiment.get("inference"), dict):
+        if manifest.variants is not None:
+            return _replicas(folder, manifest, manifest.variants)
+        _require(folder, manifest.experiment, ("seed", "rounds", "data", "model", "algorithm"))
+        _require(folder, manifest.to_json(), ("delta", "accountant"))
+        if manifest.inference is not None:
             return read_inference(folder, manifest)
         return _run(folder, manifest)
     except UnicodeDecodeError as error:
         raise InvalidValue(f"{folder} holds a file that is damaged and cannot be read: {error}") from error
 
 
-def _run(folder: Path, manifest: dict[str, Any]) -> RunRecord:
+def _run(folder: Path, manifest: Manifest) -> RunRecord:
     directory = RunDirectory(folder)
     result = directory.result()
+    assert result is None or isinstance(result, TrainingResult)  # as its manifest says
     spent = directory.spent(manifest, finished=result is not None)
     return RunRecord(
         path=folder,
         manifest=manifest,
         metrics=tuple(directory.metrics()),
-        telemetry=tuple(lines.read(folder / "telemetry.jsonl")),
+        telemetry=tuple(directory.telemetry()),
         ledger=spent.ledger,
         users=spent.users,
         unknown=spent.problem,
@@ -211,22 +209,23 @@ def _run(folder: Path, manifest: dict[str, Any]) -> RunRecord:
     )
 
 
-def _replicas(folder: Path, manifest: dict[str, Any]) -> ReplicasRecord:
-    variants = manifest["experiment"]["variants"]
+def _replicas(folder: Path, manifest: Manifest, variants: dict[str, dict[str, Any]]) -> ReplicasRecord:
     if not variants:
         raise InvalidValue(f"{folder / 'run.json'} is damaged: it must name at least one variant, got none")
     for experiment in variants.values():
         _require(folder, experiment, ("seed", "rounds", "data", "model", "algorithm"))
     labels, sums = folder / "labels.npz", folder / "sums.npz"
     trainings = read_ledgers(folder)
-    certified = read_certified(folder, list(variants), trainings, caveat_of(manifest))
+    certified = read_certified(folder, list(variants), trainings, manifest.all_caveats)
+    result = RunDirectory(folder).result()
+    assert result is None or isinstance(result, ReplicasResult)  # as its manifest says
     blocks = finished_blocks(folder)
     replicas = blocks[-1][1] if blocks else int(read_array(sums, "replicas")) if sums.exists() else 0
     return ReplicasRecord(
         path=folder,
         manifest=manifest,
         replicas=replicas,
-        result=RunDirectory(folder).result(),
+        result=result,
         draw=stored_draw(folder) or "",
         labels=read_array(labels, "labels") if labels.exists() else None,
         trainings=trainings,

@@ -7,39 +7,34 @@ from pathlib import Path
 from typing import Any
 
 from fedward.base.validate import InvalidValue
+from fedward.rundir.manifest import Manifest
 
 _LONGEST = 60
 
 
-def check_same_run(path: Path, stored: dict[str, Any], wanted: dict[str, Any]) -> None:
+def check_same_run(path: Path, stored: Manifest, wanted: Manifest) -> None:
     """Compares two manifests by what decides the result; raises if anything of it differs."""
     changed = _kind(stored, wanted) or _variants(stored, wanted)
     if not changed:
         found = [
-            each for key in ("experiment", "data") for each in differences(stored.get(key), wanted[key], key)
+            *differences(stored.experiment, wanted.experiment, "experiment"),
+            *differences(stored.data.to_json(), wanted.data.to_json(), "data"),
         ]
         changed = f"{', '.join(found)} differ" if found else ""
     if changed:
         raise InvalidValue(f"{path} holds another run: {changed}; choose another directory with --out")
 
 
-def _names(manifest: dict[str, Any]) -> list[str] | None:
-    """The variants of a run of replicas; None for a single run."""
-    experiment = manifest.get("experiment")
-    variants = experiment.get("variants") if isinstance(experiment, dict) else None
-    return list(variants) if isinstance(variants, dict) else None
-
-
-def _kind(stored: dict[str, Any], wanted: dict[str, Any]) -> str:
+def _kind(stored: Manifest, wanted: Manifest) -> str:
     there, here = (
-        "a single run (fedward run)" if _names(manifest) is None else "many replicas (fedward replicas)"
+        "a single run (fedward run)" if manifest.variants is None else "many replicas (fedward replicas)"
         for manifest in (stored, wanted)
     )
     return "" if there == here else f"{there} there, {here} here"
 
 
-def _variants(stored: dict[str, Any], wanted: dict[str, Any]) -> str:
-    there, here = _names(stored) or [], _names(wanted) or []
+def _variants(stored: Manifest, wanted: Manifest) -> str:
+    there, here = list(stored.variants or ()), list(wanted.variants or ())
     if set(there) == set(here):
         return ""
     return f"the variants {'; '.join(there)} there, {'; '.join(here)} here"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from fedward.privacy import Guarantee, Ledger
 from fedward.privacy.spending import mechanisms
@@ -42,9 +40,9 @@ def with_looks(guarantee: Guarantee, users: UserLedgers, central: Ledger | None)
     return _none(guarantee) if looked and not users.looked else guarantee
 
 
-def left_out(result: Mapping[str, Any]) -> bool:
-    """Whether a result is of an earlier version, whose ε had no looks in it."""
-    return str(result.get("looks", "")).startswith(_LEFT_OUT)
+def left_out(looks: str) -> bool:
+    """Whether a result that says this of looks is of an earlier version, whose ε had none in it."""
+    return looks.startswith(_LEFT_OUT)
 
 
 def _none(guarantee: Guarantee) -> Guarantee:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fedward.base.validate import InvalidValue
 from fedward.privacy import Guarantee, Ledger
@@ -16,8 +16,11 @@ from fedward.privacy.remembered import guarantee_of, guarantees_of
 from fedward.privacy.shares import shares
 from fedward.privacy.spending import mechanisms
 from fedward.privacy.user_ledgers import UserLedgers
+from fedward.rundir.manifest import Manifest
+from fedward.rundir.results import InferenceResult, TrainingResult
 from fedward.rundir.server_looks import left_out, looks_alone, looks_left_out, with_looks
-from fedward.rundir.weights_origin import caveat_of
+
+Promised = TypeVar("Promised", bound=TrainingResult | InferenceResult)
 
 # Machines differ in the last bits of a float, not in what was spent.
 _ROUNDING = 1e-9
@@ -54,17 +57,20 @@ class Spent:
         """The file that the guarantee is computed from."""
         return self.folder / ("users.json" if self.users is not None else "ledger.json")
 
-    def guarantee(self, manifest: Mapping[str, Any]) -> Guarantee | None:
+    def guarantee(self, manifest: Manifest) -> Guarantee | None:
         """What is guaranteed so far, what is reserved included; None before the first round."""
+        for name in ("delta", "accountant"):
+            if getattr(manifest, name) is None:
+                raise InvalidValue(f"{self.folder / 'run.json'} is damaged: it does not say {name!r}")
+        assert manifest.delta is not None
+        assert manifest.accountant is not None
         try:
-            found = self._found(manifest["delta"], manifest["accountant"], manifest)
-        except KeyError as error:
-            raise InvalidValue(f"{self.folder / 'run.json'} is damaged: it does not say {error}") from error
+            found = self._found(manifest.delta, manifest.accountant, manifest)
         except InvalidValue as error:
             raise InvalidValue(f"what {self.folder} has spent cannot be computed: {error}") from error
-        return None if found is None else with_caveat(found, caveat_of(manifest))
+        return None if found is None else with_caveat(found, manifest.all_caveats)
 
-    def _found(self, delta: float, accountant: str, manifest: Mapping[str, Any]) -> Guarantee | None:
+    def _found(self, delta: float, accountant: str, manifest: Manifest) -> Guarantee | None:
         if self.problem:
             return unknown(self.problem, delta, accountant)
         if self.users is not None:
@@ -73,16 +79,14 @@ class Spent:
         return None if self.ledger is None else central(as_declared(self.ledger, manifest), delta, accountant)
 
 
-def as_declared(ledger: Ledger, manifest: Mapping[str, Any]) -> Ledger:
+def as_declared(ledger: Ledger, manifest: Manifest) -> Ledger:
     """The ledger for the adjacency that its training has; version 1 called every one add/remove.
 
     It did not say what sums were divided by. Where the experiment declares no number of users, that followed
     the data.
     """
-    experiment = manifest.get("experiment")
-    privacy = experiment.get("privacy") if isinstance(experiment, dict) else None
     unsaid = ledger.terms.noise_of in ("server", "looks") and ledger.terms.divisor is None
-    undeclared = isinstance(privacy, dict) and not privacy.get("users")
+    undeclared = isinstance(manifest.experiment.get("privacy"), dict) and not manifest.declared_users
     counted = unsaid and undeclared and ledger.adjacency == "add/remove"
     return replace(ledger, adjacency="zero-out") if counted else ledger
 
@@ -95,11 +99,13 @@ def central(ledger: Ledger, delta: float, accountant: str) -> Guarantee:
         return guarantee_of(ledger, delta, "rdp")
 
 
-def in_result(spent: Spent, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """What the result of a run says about its spending: guarantee, shares, those of users; and in words."""
-    guarantee, delta, accountant = spent.guarantee(manifest), manifest["delta"], manifest["accountant"]
+def in_result(spent: Spent, manifest: Manifest) -> dict[str, Any]:
+    """The fields of a result that say what was spent: guarantee, shares, those of users; and in words."""
+    guarantee, delta, accountant = spent.guarantee(manifest), manifest.delta, manifest.accountant
     assert guarantee is not None  # a run has a result after its last round
-    found: dict[str, Any] = {"guarantee": guarantee.to_json(), "statement": str(guarantee)}
+    assert delta is not None
+    assert accountant is not None
+    found: dict[str, Any] = {"guarantee": guarantee, "statement": str(guarantee)}
     if spent.problem:
         return found
     if spent.users is not None:
@@ -113,13 +119,11 @@ def in_result(spent: Spent, manifest: Mapping[str, Any]) -> dict[str, Any]:
     if spent.papers is not None:
         claim = guarantee_of(spent.papers, delta, "moments")
         found["statement"] = f"{_CONSERVATIVE}: {guarantee}"
-        found |= {"papers_claim": claim.to_json(), "papers_claim_statement": f"{_CLAIM}: {claim}"}
+        found |= {"papers_claim": claim, "papers_claim_statement": f"{_CLAIM}: {claim}"}
     return found
 
 
-def result_from_ledgers(
-    result: Mapping[str, Any], manifest: Mapping[str, Any], spent: Spent
-) -> dict[str, Any]:
+def result_from_ledgers(result: Promised, manifest: Manifest, spent: Spent) -> Promised:
     """The result of a run with every ε, and every sentence about one, computed from its ledgers.
 
     Raises if the result states other numbers than they come to, with both files and both numbers.
@@ -129,32 +133,40 @@ def result_from_ledgers(
       manifest: of ``run.json``.
       spent: the ledgers beside it.
     """
-    stated = Guarantee.from_json(result["guarantee"])
-    rest = {key: value for key, value in result.items() if key not in _WITH_EPSILON}
+    rest = {key: getattr(result, key) for key in result.model_fields_set if key not in _WITH_EPSILON}
     found = spent.guarantee(manifest)
     if spent.problem or found is None:
         problem = spent.problem or missing(spent.folder / "ledger.json")
-        none = replace(stated, epsilon=math.inf, caveat="", reason=problem)
-        return rest | {"guarantee": none.to_json(), "statement": str(none)}
+        none = replace(result.guarantee, epsilon=math.inf, caveat="", reason=problem)
+        return type(result)(**rest | {"guarantee": none, "statement": str(none)})
     fresh = in_result(spent, manifest)
-    if left_out(result) and spent.ledger is not None:
+    training = result if isinstance(result, TrainingResult) else None
+    if training is not None and left_out(training.looks) and spent.ledger is not None:
         # Its ledgers say so too, and give no ε: there is none to compare.
-        looks = central(spent.ledger, manifest["delta"], manifest["accountant"])
-        return rest | fresh | {"looks": looks_left_out(looks)}
-    require_same(stated, found, spent.folder / "result.json", spent.file)
+        looks = central(spent.ledger, found.delta, found.accountant)
+        return type(result)(**rest | fresh | {"looks": looks_left_out(looks)})
+    require_same(result.guarantee, found, spent.folder / "result.json", spent.file)
+    if training is not None:
+        _require_same_parts(training, fresh, spent)
+        fresh |= _papers(training, spent, fresh)
+    return type(result)(**rest | fresh)
+
+
+def _require_same_parts(result: TrainingResult, fresh: Mapping[str, Any], spent: Spent) -> None:
+    """Refuses shares, and what users have spent, that are not what the ledgers come to."""
+    file = spent.folder / "result.json"
     for key in ("epsilon_of_model", "epsilon_of_looks"):
-        if key in result:
-            require_number(key, result[key], fresh.get(key), spent.folder / "result.json", spent.file)
-    if "users" in result and not _same_tree(result["users"], fresh.get("users")):
-        raise _other(
-            spent.folder / "result.json", _spread(result["users"]), spent.file, _spread(fresh.get("users"))
-        )
-    return rest | fresh | _papers(result, spent, fresh)
+        if result.says(key):
+            require_number(key, getattr(result, key), fresh.get(key), file, spent.file)
+    if result.users is not None:
+        stated, users = result.users.to_json(), fresh.get("users")
+        if not _same_tree(stated, users):
+            raise _other(file, _spread(stated), spent.file, _spread(users))
 
 
-def _papers(result: Mapping[str, Any], spent: Spent, fresh: Mapping[str, Any]) -> dict[str, Any]:
+def _papers(result: TrainingResult, spent: Spent, fresh: Mapping[str, Any]) -> dict[str, Any]:
     """What a paper claims; a run of an earlier version has no ledger of it, and shows no number."""
-    if "papers_claim" not in result:
+    if result.papers_claim is None:
         return {}
     if spent.papers is None:
         told = "not shown, as the run is of an earlier version, which stored no ledger of it"
@@ -162,8 +174,8 @@ def _papers(result: Mapping[str, Any], spent: Spent, fresh: Mapping[str, Any]) -
             "statement": f"{_CONSERVATIVE}: {fresh['statement']}",
             "papers_claim_statement": f"{_CLAIM}: {told}",
         }
-    stated, claim = (Guarantee.from_json(each["papers_claim"]) for each in (result, fresh))
-    require_same(stated, claim, spent.folder / "result.json", spent.folder / "papers-ledger.json")
+    file, papers = spent.folder / "result.json", spent.folder / "papers-ledger.json"
+    require_same(result.papers_claim, fresh["papers_claim"], file, papers)
     return {}
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -32,10 +32,24 @@ from fedward.core.types import RoundLog, ServerState
 from fedward.privacy import Guarantee, Ledger, ledger_file, user_ledgers_file
 from fedward.privacy.user_ledgers import UserLedgers
 from fedward.rundir import checkpoint
-from fedward.rundir.computed_by import changes, with_change
+from fedward.rundir.computed_by import changes
 from fedward.rundir.environment import environment
+from fedward.rundir.file_record import FileRecord
+from fedward.rundir.manifest import ComputedBy, Manifest
 from fedward.rundir.place import kind_of
-from fedward.rundir.result_file import REMEDY, checked_metrics, checked_result
+from fedward.rundir.results import (
+    REMEDY,
+    KeptRound,
+    Measured,
+    MeasuredRound,
+    Norms,
+    ReplicasResult,
+    Result,
+    TelemetryRound,
+    TrainingResult,
+    read_metrics,
+    read_result,
+)
 from fedward.rundir.same_run import check_same_run
 from fedward.rundir.spent import Spent, missing, result_from_ledgers
 
@@ -54,7 +68,7 @@ class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def begin(self, manifest: dict[str, Any]) -> None:
+    def begin(self, manifest: Manifest) -> None:
         """Writes what is run, or checks that the directory holds the same run."""
         file = self.path / "run.json"
         if not file.exists():
@@ -66,24 +80,27 @@ class RunDirectory:
                     f"{self.path} must be empty or of this run, got the directory of {kind}; "
                     "choose another with --out"
                 )
-            content = manifest | {"environment": environment()}
-            self._write("run.json", json.dumps(content, indent=2) + "\n")
+            self._save_manifest(manifest.model_copy(update={"environment": environment()}))
             return
         stored = self.manifest()
         check_same_run(self.path, stored, manifest)
-        now = manifest.get("engine", ""), manifest["versions"]
-        if changes(stored, *now) and not self.is_over(stored):
-            self._write("run.json", json.dumps(with_change(stored, *now), indent=2) + "\n")
+        now = ComputedBy(engine=manifest.engine, versions=manifest.versions)
+        if changes(stored, now) and not self.is_over(stored):
+            self._save_manifest(stored.model_copy(update={"went_on": [*stored.went_on, now]}))
 
-    def is_over(self, manifest: dict[str, Any]) -> bool:
+    def _save_manifest(self, manifest: Manifest) -> None:
+        self._write("run.json", json.dumps(manifest.to_json(), indent=2) + "\n")
+
+    def is_over(self, manifest: Manifest) -> bool:
         """Whether nothing more will be computed; replicas can always be added to."""
-        return "variants" not in (manifest.get("experiment") or {}) and (self.path / "result.json").exists()
+        return manifest.variants is None and (self.path / "result.json").exists()
 
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> Manifest:
         """What is run, as ``begin`` wrote it."""
-        if not (self.path / "run.json").exists():
+        file = self.path / "run.json"
+        if not file.exists():
             raise InvalidValue(f"{self.path} is not a run directory: it holds no run.json")
-        return self._read_json("run.json")
+        return Manifest.read(self._read_json(file.name), file, "put back a copy of it")
 
     def load_state(self) -> ServerState | None:
         """The state to go on from; None if no round has finished."""
@@ -140,13 +157,13 @@ class RunDirectory:
         except (InvalidValue, UnicodeDecodeError) as error:
             raise InvalidValue(f"{file} cannot be used: {error}") from error
 
-    def spent(self, manifest: Mapping[str, Any], *, finished: bool) -> Spent:
+    def spent(self, manifest: Manifest, *, finished: bool) -> Spent:
         """All ledgers as they are on disk, or why they do not tell what was spent."""
         ledger = self.ledger() if (self.path / "ledger.json").exists() else None
         users = self.user_ledgers()
         papers = self.path / "papers-ledger.json"
         # An inference attack has one ledger: that of a training, or of a user that is drawn in every round.
-        attacked, problem = "inference" in (manifest.get("experiment") or {}), ""
+        attacked, problem = manifest.inference is not None, ""
         if ledger is None and finished:
             again = "; the same command writes it" if attacked else ""
             problem = f"{missing(self.path / 'ledger.json')}{again}"
@@ -181,20 +198,25 @@ class RunDirectory:
             lines.append(self.path / "telemetry.jsonl", record)
         write_atomically(self.path / "checkpoint.pt", checkpoint.to_bytes(state))
 
-    def save_metrics(self, record: dict[str, Any]) -> None:
-        lines.append(self.path / "rounds.jsonl", record)
+    def save_metrics(self, round: int, measured: Measured) -> None:
+        lines.append(self.path / "rounds.jsonl", {"round": round, **measured.to_json()})
 
-    def metrics(self) -> list[dict[str, Any]]:
+    def metrics(self) -> list[MeasuredRound]:
         """What was measured, one record for each measured round."""
         file = self.path / "rounds.jsonl"
-        return checked_metrics(lines.read(file), file)
+        return read_metrics(lines.read(file), file)
+
+    def telemetry(self) -> list[TelemetryRound]:
+        """Cohorts and norms, one record a round; empty where none is kept."""
+        file = self.path / "telemetry.jsonl"
+        return [TelemetryRound.read(each, file, "put back a copy of it") for each in lines.read(file)]
 
     def finish(
         self,
         module: nn.Module,
         ledger: Ledger,
         claims: list[Guarantee],
-        result: dict[str, Any],
+        result: TrainingResult,
         users: UserLedgers | None = None,
         papers: Ledger | None = None,
     ) -> None:
@@ -207,41 +229,41 @@ class RunDirectory:
         if papers is not None:
             self._write("papers-ledger.json", ledger_file.dumps(papers))
         self._write("ledger.json", ledger_file.dumps(ledger, claims))
-        self._write("result.json", json.dumps(lines.plain(result), indent=2, allow_nan=False) + "\n")
+        self.save_result(result)
 
-    def rejected(self) -> int:
-        """How many updates were malformed or not finite so far; 0 where no telemetry is kept."""
-        return sum(len(record["rejected"]) for record in lines.read(self.path / "telemetry.jsonl"))
+    def save_result(self, result: FileRecord) -> None:
+        """Writes the result, which ends a run."""
+        self._write("result.json", json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n")
 
-    def kept(self) -> list[dict[str, Any]]:
+    def kept(self) -> list[KeptRound]:
         """Rounds that left the model as it was, and why; empty where no telemetry is kept."""
-        records = lines.read(self.path / "telemetry.jsonl")
-        return [{"round": r["round"], "why": r["kept"]} for r in records if r.get("kept")]
+        return [KeptRound(round=each.round, why=each.kept) for each in self.telemetry() if each.kept]
 
-    def mean_norms(self, attacked: tuple[int, ...] | None = None) -> dict[str, float | None]:
+    def mean_norms(self, attacked: tuple[int, ...] | None = None) -> Norms:
         """The mean norm of honest and of malicious updates: telemetry, covered by no ε.
 
         Over the rounds with an attack; None for all. A rejected update has no norm.
         """
-        found: dict[str, list[float]] = {"honest": [], "malicious": []}
-        for record in lines.read(self.path / "telemetry.jsonl"):
-            if attacked is not None and record["round"] not in attacked:
+        honest: list[float] = []
+        malicious: list[float] = []
+        for each in self.telemetry():
+            if attacked is not None and each.round not in attacked:
                 continue
-            theirs, rejected = set(record["malicious"]), set(record["rejected"])
-            for user, norm in zip(record["cohort"], record["norms"], strict=True):
-                if norm is not None and user not in rejected:
-                    found["malicious" if user in theirs else "honest"].append(norm)
-        return {who: sum(norms) / len(norms) if norms else None for who, norms in found.items()}
+            for user, norm in zip(each.cohort, each.norms, strict=True):
+                if norm is not None and user not in each.rejected:
+                    (malicious if user in each.malicious else honest).append(norm)
+        means = (sum(norms) / len(norms) if norms else None for norms in (honest, malicious))
+        return Norms(**dict(zip(("honest", "malicious"), means, strict=True)))
 
-    def result(self) -> dict[str, Any] | None:
-        """The summary, if the run is finished; one that states another ε than its ledgers is refused."""
+    def result(self) -> Result | None:
+        """The result, if the run is finished; one that states another ε than its ledgers is refused."""
         file = self.path / "result.json"
         if not file.exists():
             return None
         manifest = self.manifest()
-        found = checked_result(self._read_json("result.json", REMEDY), manifest, file)
+        found = read_result(self._read_json("result.json", REMEDY), manifest, file)
         # Many replicas have ledgers, and no guarantee, of their own.
-        if "guarantee" not in found:
+        if isinstance(found, ReplicasResult):
             return found
         return result_from_ledgers(found, manifest, self.spent(manifest, finished=True))
 
@@ -259,9 +281,9 @@ class RunDirectory:
         return content
 
 
-def _is_of_users(manifest: Mapping[str, Any], ledger: Ledger) -> bool:
+def _is_of_users(manifest: Manifest, ledger: Ledger) -> bool:
     """Whether users have ledgers of their own: the server's alone would say that nothing was spent."""
-    return manifest.get("accounting") == "users" or ledger.terms.noise_of == "looks"
+    return manifest.accounting == "users" or ledger.terms.noise_of == "looks"
 
 
 @contextmanager

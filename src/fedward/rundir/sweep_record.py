@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from fedward.base.validate import InvalidValue
 from fedward.privacy import Guarantee
 from fedward.rundir.record_files import frame, json_object
+from fedward.rundir.results import TrainingResult
 from fedward.rundir.spent import require_number
 from fedward.rundir.store import RunDirectory
 
@@ -60,17 +61,18 @@ def read_sweep_record(path: Path) -> SweepRecord:
 
 def _checked(combination: dict[str, Any], path: Path) -> dict[str, Any]:
     """A combination with the ε of its runs, each from its own ledger; raises if the table states another."""
-    results = []
+    results: list[TrainingResult] = []
     for name in combination["runs"]:
         result = RunDirectory(path / name).result() if (path / name / "run.json").is_file() else None
         if result is None:
             nothing = dict.fromkeys(("epsilon", *ABOUT))
             return combination | nothing | {"statement": f"no ε: {path / name} holds no finished run"}
+        assert isinstance(result, TrainingResult)  # a sweep makes no other
         results.append(result)
     if not results:
         return combination
     place = weakest(results)
-    worst = Guarantee.from_json(results[place]["guarantee"])
+    worst = results[place].guarantee
     epsilon = worst.epsilon if worst.private else None
     if "epsilon" in combination:
         ledger = path / combination["runs"][place] / "ledger.json"
@@ -78,13 +80,13 @@ def _checked(combination: dict[str, Any], path: Path) -> dict[str, Any]:
     return combination | {
         "epsilon": epsilon,
         **epsilon_is_about(worst),
-        "statement": results[place]["statement"],
+        "statement": results[place].statement,
     }
 
 
-def weakest(results: Sequence[Mapping[str, Any]]) -> int:
+def weakest(results: Sequence[TrainingResult]) -> int:
     """The place of the result whose guarantee holds for all of them: there is no mean of guarantees."""
-    epsilons = [Guarantee.from_json(each["guarantee"]).epsilon for each in results]
+    epsilons = [each.guarantee.epsilon for each in results]
     # None at all has an infinite ε.
     return max(range(len(results)), key=epsilons.__getitem__)
 

@@ -12,13 +12,13 @@ from fedward.core.digest import data_digest
 from fedward.core.federation import Federation
 from fedward.models.initial_weights import InitialWeights
 from fedward.privacy.caveats import WEIGHTS
+from fedward.rundir.manifest import NOT_COVERED
 from fedward.rundir.record_files import json_object
 
 # What tells data sets of one name apart: whoever reads other files has other data.
 _FILES = ("file", "folder")
 # Drawn from a seed: only examples that are equal are the same.
 _DRAWN = ("synthetic",)
-_NOT_COVERED = "are not covered: they must come from other, or public, data"
 
 
 def caveat(weights: InitialWeights, section: PartSection, federation: Federation) -> str:
@@ -32,19 +32,11 @@ def caveat(weights: InitialWeights, section: PartSection, federation: Federation
     file = " ".join(weights.file.splitlines())
     theirs = weights.data if weights.data is not None else _data_of_run(Path(weights.file))
     if theirs is None or not _same_data_set(theirs, section, federation):
-        return f"{WEIGHTS} {file} {_NOT_COVERED}"
+        return f"{WEIGHTS} {file} {NOT_COVERED}"
     return (
         f"{WEIGHTS} {file} were trained on the same data set, {section.part}: their training "
         "spends too, and is not counted"
     )
-
-
-def caveat_of(manifest: Mapping[str, Any]) -> str:
-    """The same from the ``run.json`` of a run; empty if it started from its seed."""
-    if manifest.get("caveat"):
-        return str(manifest["caveat"])
-    # Runs of earlier versions say which weights they started from, and nothing about these.
-    return f"{WEIGHTS} {_NOT_COVERED}" if manifest.get("weights") else ""
 
 
 def _data_of_run(file: Path) -> Mapping[str, Any] | None:

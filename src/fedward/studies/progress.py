@@ -10,6 +10,7 @@ from typing import Any
 
 from fedward.privacy import Ledger
 from fedward.privacy.user_ledgers import UserLedgers
+from fedward.rundir.results import Measured
 
 _RECENT = 200
 
@@ -39,7 +40,7 @@ class Progress:
     accuracy: Mapping[str, float] = field(default_factory=dict)
     name: str = ""
     rounds: int = 0
-    metrics: dict[str, Any] | None = None
+    metrics: Measured | None = None
     ledger: Ledger | None = None
     users: UserLedgers | None = None
 

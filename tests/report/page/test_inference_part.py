@@ -26,8 +26,8 @@ def text_of(page: str) -> str:
 def test_the_page_says_what_was_found_and_what_is_allowed(members: Path) -> None:
     record = read(members)
     text = text_of(render([record]))
-    auc = record.attacks[record.best or ""]["auc"]
-    assert f"picks the right one {100 * auc['value']:.1f} % of the time ({100 * auc['low']:.1f} %" in text
+    auc = record.attacks[record.best or ""].auc
+    assert f"picks the right one {100 * auc.value:.1f} % of the time ({100 * auc.low:.1f} %" in text
     assert "a coin would be right in half of all cases" in text
     assert "Whatever an attacker does, it picks the right one at most" in text
     assert "What one training promises about privacy" in text
@@ -107,7 +107,7 @@ def test_the_recipe_makes_the_same_run_again(declared: int | None, members: Path
     assert "--unit=user --targets=2 --shadows=4" in recipe.command
     ((_, text),) = recipe.files
     again = prepare_membership(config.from_content(tomllib.loads(text)), attack)
-    assert again.manifest()["experiment"] == record.manifest["experiment"]
+    assert again.manifest().experiment == record.manifest.experiment
 
 
 def test_the_recipe_of_a_property_says_where_its_name_is(watched: Path) -> None:

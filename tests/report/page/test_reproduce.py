@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fedward
+from fedward.backends.compute import IN_PROCESS
 from fedward.config import experiment as config
 from fedward.config.vary import Axis, variants
 from fedward.report.page.experiment_text import toml
@@ -80,7 +81,7 @@ def test_a_recipe_says_whether_it_trains_the_same_replicas(tmp_path: Path) -> No
         "data": [{"name": "label_flip", "source": 1, "target": 0}],
         "cost_bound": 10.0,
     }
-    options: dict[str, Any] = {"replicas": 2, "workers": 0, "quiet": True}
+    options: dict[str, Any] = {"replicas": 2, "compute": IN_PROCESS, "quiet": True}
     costs = fedward.certify(CONTENT | {"attack": attack}, attackers=[1], out=tmp_path / "a", **options)
     said = " ".join(of_replicas(costs).notes)
     assert (

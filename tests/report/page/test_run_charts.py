@@ -45,7 +45,7 @@ def test_where_users_protect_themselves_it_is_the_one_drawn_most_often(own_prote
     assert found is not None
     assert run.users is not None
     for name, accountant in (("moments (the papers')", "moments"), ("rdp", "rdp")):
-        largest = run.users.guarantees(run.manifest["delta"], accountant).worst.epsilon
+        largest = run.users.guarantees(run.manifest.delta, accountant).worst.epsilon
         assert found.epsilons[name][-1] == (3.0, pytest.approx(largest))
     assert spent(dataclasses.replace(run, telemetry=())) is None
 

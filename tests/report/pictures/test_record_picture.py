@@ -52,8 +52,10 @@ def test_a_run_is_drawn_with_accuracy_norms_and_privacy(run: RunRecord) -> None:
         "Privacy spent over rounds",
     ]
     drawn = lines(run, 0)
-    assert drawn["accuracy"] == [pytest.approx(100 * each["accuracy"]) for each in run.metrics]
-    assert drawn["attack success"] == [pytest.approx(100 * each["attack_success"]) for each in run.metrics]
+    assert drawn["accuracy"] == [pytest.approx(100 * (each.accuracy or 0)) for each in run.metrics]
+    assert drawn["attack success"] == [
+        pytest.approx(100 * (each.attack_success or 0)) for each in run.metrics
+    ]
     guarantee = run.guarantee()
     assert guarantee is not None
     assert lines(run, 2)["rdp"][-1] == pytest.approx(guarantee.epsilon)
@@ -76,7 +78,7 @@ def test_replicas_without_a_certificate_are_drawn_with_their_means(certified: Re
     )
     assert certified.result is not None
     picture = picture_of(plain)
-    mean = certified.result["variants"]["all"]["accuracy"]["mean"]
+    mean = certified.result.variants["all"]["accuracy"].value
     assert picture.figure.axes[0].get_lines()[0].get_xdata()[0] == pytest.approx(100 * mean)
 
 

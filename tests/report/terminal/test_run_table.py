@@ -12,6 +12,8 @@ from fedward.config.experiment import from_content
 from fedward.report.terminal import run_table as terminal
 from fedward.report.terminal.progress import follow_run
 from fedward.rundir.computed_by import versions
+from fedward.rundir.results import MeasuredRound, TrainingResult
+from fedward.rundir.spent import unknown
 from fedward.studies.training.runner import Progress, Setup, prepare
 
 CONTENT: dict[str, Any] = {
@@ -30,8 +32,9 @@ ATTACK: dict[str, Any] = {
     "data": [{"name": "single_pixel"}],
     "model": [{"name": "scale", "factor": 50.0}],
 }
-RECORD: dict[str, Any] = {"round": 0, "accuracy": 0.5, "loss": 1.25}
-ATTACKED = RECORD | {"attack_success": 0.875, "attack_cost": 0.3}
+RECORD = MeasuredRound(round=0, accuracy=0.5, loss=1.25)
+ATTACKED = MeasuredRound(round=0, accuracy=0.5, loss=1.25, attack_success=0.875, attack_cost=0.3)
+NO_COST = MeasuredRound(round=0, accuracy=0.5, loss=1.25, attack_success=0.875, attack_cost=None)
 RESULT: dict[str, Any] = {"rounds": 1, "stopped_by_budget": False, "statement": "no guarantee: why"}
 
 
@@ -45,8 +48,10 @@ def shown(what: Any, *arguments: Any, terminal_like: bool = False) -> str:
     return out.getvalue()
 
 
-def result(setup: Setup, found: dict[str, Any], records: list[dict[str, Any]]) -> str:
-    return shown(terminal.result, setup, setup.algorithm.new_ledger(), RESULT | found, records)
+def result(setup: Setup, found: dict[str, Any], records: list[MeasuredRound]) -> str:
+    content = RESULT | {"guarantee": unknown("why").to_json()} | found
+    whole = TrainingResult.model_validate(content)
+    return shown(terminal.result, setup, setup.algorithm.new_ledger(), whole, records)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +87,7 @@ def test_the_live_line_shows_both_sides() -> None:
 
 
 def test_the_table_has_columns_for_the_attack_only_if_there_is_one() -> None:
-    out = result(setup_for(test_share=0.3), {}, [ATTACKED, ATTACKED | {"attack_cost": None}])
+    out = result(setup_for(test_share=0.3), {}, [ATTACKED, NO_COST])
     for stated in ("attack success", "attack cost", "87.50%", "0.3000", "not finite"):
         assert stated in out
     assert "attack" not in result(setup_for(), {}, [RECORD])

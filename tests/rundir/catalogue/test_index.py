@@ -72,7 +72,7 @@ def test_a_run_that_goes_on_a_new_one_and_one_that_is_gone_are_noticed(runs: Pat
     make_run(runs / "d")
     for file in (runs / "a").iterdir():
         file.unlink()
-    (runs / "c" / "rounds.jsonl").write_text('{"round": 0, "accuracy": 0.99}\n')
+    (runs / "c" / "rounds.jsonl").write_text('{"round": 0, "accuracy": 0.99, "loss": 0.1}\n')
     assert found(runs, sort="accuracy", descending=True) == ["c", "b", "d"]
 
 
@@ -112,7 +112,7 @@ def test_runs_are_listed_from_memory_where_their_index_cannot_be_written(
 ) -> None:
     found(runs)
     make_run(runs / "d")
-    (runs / "c" / "rounds.jsonl").write_text('{"round": 0, "accuracy": 0.99}\n')
+    (runs / "c" / "rounds.jsonl").write_text('{"round": 0, "accuracy": 0.99, "loss": 0.1}\n')
     real = Index._store
     refused = []
 

@@ -64,7 +64,8 @@ def carried_out(wanted: Any, path: Path, run: Any, finish: Any, kills: tuple[int
     with open_run(path) as directory:
         for _ in run(wanted, directory):
             pass
-        return finish(wanted, directory)
+        found, result = finish(wanted, directory)
+    return found, result.to_json()
 
 
 @pytest.fixture(autouse=True)

@@ -40,10 +40,10 @@ def test_a_summary_does_not_load_what_replicas_say_about_every_example(tmp_path:
     directory = ReplicaDirectory(RunDirectory(tmp_path), save_space=False)
     found: list[dict[str, Any]] = []
     assert peak(lambda: found.append(summary(directory, ["a"]))) < scores.nbytes / 2
-    assert found[0]["replicas"] == 20
-    assert (found[0]["jobs_asked_for"], found[0]["jobs_run"]) == (6, 4)
-    assert found[0]["variants"].keys() == {"a"}
-    assert found[0]["variants"]["a"]["accuracy"]["mean"] == pytest.approx(9.5 / 20)
+    assert found[0].replicas == 20
+    assert (found[0].jobs_asked_for, found[0].jobs_run) == (6, 4)
+    assert found[0].variants.keys() == {"a"}
+    assert found[0].variants["a"]["accuracy"].mean == pytest.approx(9.5 / 20)
 
 
 def test_no_interval_leaves_what_is_possible(tmp_path: Path) -> None:
@@ -56,12 +56,12 @@ def test_no_interval_leaves_what_is_possible(tmp_path: Path) -> None:
         "run": np.array(2),
     }
     write_arrays(tmp_path / "scores-000000-000003.npz", arrays)
-    found = summary(ReplicaDirectory(RunDirectory(tmp_path), save_space=False), ["a"])["variants"]["a"]
-    assert found["accuracy"]["low"] == 0.0
-    assert 0.2 < found["accuracy"]["high"] < 0.3
-    assert found["success.trigger"]["high"] == 1.0
-    assert found["cost.trigger"]["low"] == 0.0
-    assert found["cost.trigger"]["high"] > 2.0
+    found = summary(ReplicaDirectory(RunDirectory(tmp_path), save_space=False), ["a"]).variants["a"]
+    assert found["accuracy"].low == 0.0
+    assert 0.2 < found["accuracy"].high < 0.3
+    assert found["success.trigger"].high == 1.0
+    assert found["cost.trigger"].low == 0.0
+    assert found["cost.trigger"].high > 2.0
 
 
 def test_running_sums_have_the_same_summary(tmp_path: Path) -> None:

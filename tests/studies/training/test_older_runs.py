@@ -48,7 +48,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", RUNS)
 def test_a_finished_run_is_read_and_its_ledger_holds(name: str, unpacked: Path) -> None:
     record = fedward.load(unpacked / name)
-    assert record.last["accuracy"] is not None
+    assert record.last.accuracy is not None
     stored = json.loads((unpacked / name / "result.json").read_text())["guarantee"]
     assert record.guarantee().epsilon == pytest.approx(stored["epsilon"] or float("inf"), rel=1e-9)
     # What it printed then may have been too much; what is printed of it now is not.
@@ -65,8 +65,9 @@ def test_a_killed_run_goes_on_to_the_same_bits(name: str, unpacked: Path) -> Non
     with open_run(path) as directory:
         for _ in run(setup, directory):
             pass
-        result = directory.result()
-        assert result is not None
+        found = directory.result()
+        assert found is not None
+        result = found.to_json()
     finished = json.loads((unpacked / name / "result.json").read_text())
     assert result["guarantee"]["adjacency"] == RUNS[name]
     resumed, whole = (torch.load(each / "model.pt") for each in (path, unpacked / name))

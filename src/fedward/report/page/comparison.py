@@ -14,7 +14,6 @@ from fedward.report.page.run_charts import curve
 from fedward.report.page.tables import Cell, Column, Table, promised, share
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord
-from fedward.rundir.weights_origin import caveat_of
 
 # Whether a column is of numbers.
 _COLUMNS = {"run": False, "algorithm": False, "accuracy": True, "attack success": True}
@@ -53,21 +52,22 @@ def _rows(name: str, record: Record) -> Iterator[dict[str, Cell]]:
     if isinstance(record, RunRecord):
         last, state = record.last, "finished" if record.finished else "not finished"
         rounds = Cell(f"{record.rounds} of {record.experiment['rounds']}", record.rounds)
-        row = _row(name, record.experiment, last.get("accuracy"), state, _guarantee(record))
-        yield row | {"attack success": share(last.get("attack_success")), "rounds": rounds}
+        row = _row(name, record.experiment, last.accuracy, state, _guarantee(record))
+        yield row | {"attack success": share(last.attack_success), "rounds": rounds}
     elif isinstance(record, InferenceRecord):
         state = f"{record.kind}, not finished"
         if record.best is not None:
-            state = f"{record.kind}: AUC {percent(record.attacks[record.best]['auc']['value'])}"
-        accuracy = (record.result or {}).get("accuracy")
+            state = f"{record.kind}: AUC {percent(record.attacks[record.best].auc.value)}"
+        accuracy = None if record.result is None else record.result.accuracy
         yield _row(name, record.experiment, accuracy, state, _guarantee(record))
     else:
         trainings = f"{record.replicas} trainings"
         state = f"mean of {trainings}" if record.finished else f"{trainings} so far"
         for variant, experiment in record.experiments.items():
-            values = (record.result or {}).get("variants", {}).get(variant, {})
-            accuracy, one = values.get("accuracy", {}).get("mean"), record.one_training(variant)
-            successes = [each["mean"] for key, each in values.items() if key.startswith("success.")]
+            values = {} if record.result is None else record.result.variants.get(variant, {})
+            accuracy = values["accuracy"].mean if "accuracy" in values else None
+            one = record.one_training(variant)
+            successes = [each.value for key, each in values.items() if key.startswith("success.")]
             guarantee, of = one if one.proven else None, " (one training)"
             success = share(sum(successes) / len(successes) if successes else None)
             row = _row(_name(name, variant), experiment, accuracy, state, guarantee, of)
@@ -141,11 +141,11 @@ def _different(records: Mapping[str, Record]) -> Table | None:
 
 
 def _notes(records: Mapping[str, Record]) -> Iterator[str]:
-    data = {str(record.manifest.get("data", {}).get("digest")) for record in records.values()}
+    data = {record.manifest.data.digest for record in records.values()}
     if len(data) > 1:
         yield "These runs do not have the same data and the same users: compare them with care."
     for name, record in records.items():
-        if (caveat := caveat_of(record.manifest)) and _private(record):
+        if (caveat := record.manifest.all_caveats) and _private(record):
             yield f"{name}: {caveat}."
     yield (
         "Each ε is of one run alone. Releasing the models of several, or the best of them, spends more than "

@@ -17,7 +17,8 @@ from fedward.report.page.inference_words import between, findings, question, ver
 from fedward.report.page.part import Part, about
 from fedward.report.page.reproduce import of_inference
 from fedward.report.page.tables import Cell, Column, Table, numbers
-from fedward.rundir.inference_record import InferenceRecord, advantage
+from fedward.rundir.inference_record import InferenceRecord
+from fedward.rundir.results import IntervalRecord
 
 _ALLOWED = "most that privacy allows"
 # With so few negatives that even one of them is this share, there is nothing to see at low rates.
@@ -76,27 +77,27 @@ def _attack(run: InferenceRecord) -> str:
 
 def _table(run: InferenceRecord) -> Table:
     assert run.result is not None
-    limit = run.result["limit"]
+    limit = run.result.limit
     columns = [Column("attack"), *numbers("AUC", "advantage")]
     columns += numbers(*(f"found at {percent(rate)} false alarms" for rate in RATES))
     rows = []
     for name, found in run.attacks.items():
-        cells = [Cell(name), _interval(found["auc"]), Cell(percent(advantage(found)), advantage(found))]
-        points = [found["tpr_at_fpr"].get(f"{rate:g}") for rate in RATES]
-        rows.append([*cells, *(Cell("-") if each is None else _interval(each["tpr"]) for each in points)])
-    if limit["auc"] is not None:
-        most = [float(limit["tpr_at_fpr"][f"{rate:g}"]) for rate in RATES]
+        cells = [Cell(name), _interval(found.auc), Cell(percent(found.advantage), found.advantage)]
+        points = [found.tpr_at_fpr.get(f"{rate:g}") for rate in RATES]
+        rows.append([*cells, *(Cell("-") if each is None else _interval(each.tpr) for each in points)])
+    if limit.auc is not None and limit.tpr_at_fpr is not None:
+        most = [limit.tpr_at_fpr[f"{rate:g}"] for rate in RATES]
         curve = run.curves.limit
         best = None if curve is None else float((curve[1] - curve[0]).max())
-        allowed = [float(limit["auc"]), best, *most]
+        allowed = [limit.auc, best, *most]
         rows.append(
             [Cell(_ALLOWED), *(Cell("" if each is None else at_most(each), each) for each in allowed)]
         )
     return Table(caption="What each attack found, with 95 % intervals", columns=columns, rows=rows)
 
 
-def _interval(found: dict[str, Any]) -> Cell:
-    return Cell(between(found), float(found["value"]))
+def _interval(found: IntervalRecord) -> Cell:
+    return Cell(between(found), found.value)
 
 
 def inference_charts(run: InferenceRecord, key: str) -> Iterator[Chart]:
@@ -116,7 +117,7 @@ def inference_charts(run: InferenceRecord, key: str) -> Iterator[Chart]:
         ),
         **axes,
     )
-    least = 1 / max(int(found["negatives"]) for found in run.attacks.values())
+    least = 1 / max(found.negatives for found in run.attacks.values())
     if least < _FEW:
         yield Chart(
             key=f"{key}-careful",

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from fedward.report.numbers import at_most, many, percent
 from fedward.report.page.templates import read
-from fedward.rundir.inference_record import InferenceRecord, advantage
+from fedward.rundir.inference_record import InferenceRecord
+from fedward.rundir.results import IntervalRecord
 
 _WORDS = tomllib.loads(read("inference_words.toml"))
 _SMALL = "0.01"
 
 
-def between(found: Mapping[str, float], form: str = "{value} ({low} to {high})") -> str:
+def between(found: IntervalRecord, form: str = "{value} ({low} to {high})") -> str:
     """A measured share with its interval."""
-    return form.format(**{key: percent(found[key]) for key in ("value", "low", "high")})
+    return form.format(value=percent(found.value), low=percent(found.low), high=percent(found.high))
 
 
 def question(run: InferenceRecord) -> str:
@@ -28,31 +29,31 @@ def verdict(run: InferenceRecord) -> str:
     assert run.best is not None  # asked of finished runs only
     unit = run.about.get("unit")
     both = _WORDS[run.kind]["both"].format(unit=unit, article="an" if unit == "example" else "a")
-    return between(run.attacks[run.best]["auc"], _WORDS["found"]["verdict"].replace("{both}", both))
+    return between(run.attacks[run.best].auc, _WORDS["found"]["verdict"].replace("{both}", both))
 
 
 def findings(run: InferenceRecord) -> Iterator[str]:
     """What else a reader should know, in the order of importance."""
     assert run.result is not None
     assert run.best is not None
-    say, limit, best = _WORDS["found"], run.result["limit"], run.attacks[run.best]
+    say, limit, best = _WORDS["found"], run.result.limit, run.attacks[run.best]
     for name, where in run.crossed.items():
         yield say["crossed"].format(name=name, where=", ".join(where))
-    if limit["auc"] is None:
-        yield say["unlimited"].format(about=limit["about"])
+    if limit.auc is None:
+        yield say["unlimited"].format(about=limit.about)
     else:
-        yield say["limited"].format(most=at_most(float(limit["auc"])), about=limit["about"])
-    if (point := best["tpr_at_fpr"].get(_SMALL)) is not None:
-        most = (limit["tpr_at_fpr"] or {}).get(_SMALL)
-        allowed = "" if most is None else f", and privacy allows {at_most(float(most))} at most"
-        yield say["few"].format(found=between(point["tpr"]), allowed=allowed)
-    yield say["advantage"].format(advantage=percent(advantage(best)))
+        yield say["limited"].format(most=at_most(limit.auc), about=limit.about)
+    if (point := best.tpr_at_fpr.get(_SMALL)) is not None:
+        most = (limit.tpr_at_fpr or {}).get(_SMALL)
+        allowed = "" if most is None else f", and privacy allows {at_most(most)} at most"
+        yield say["few"].format(found=between(point.tpr), allowed=allowed)
+    yield say["advantage"].format(advantage=percent(best.advantage))
     yield _WORDS[run.kind]["asked"].format(
-        positives=many(best["positives"], str(run.about.get("unit", "round"))),
-        negatives=f"{best['negatives']:,}",
-        targets=many(run.result.get("targets", 0), "attacked training"),
-        shadows=many(run.result.get("shadows", 0), "training"),
+        positives=many(best.positives, str(run.about.get("unit", "round"))),
+        negatives=f"{best.negatives:,}",
+        targets=many(getattr(run.result, "targets", 0), "attacked training"),
+        shadows=many(getattr(run.result, "shadows", 0), "training"),
     )
-    for rate in best["unresolved_fpr"]:
+    for rate in best.unresolved_fpr:
         least = round(1 / rate)
-        yield say["unresolved"].format(rate=percent(rate), least=least, negatives=best["negatives"])
+        yield say["unresolved"].format(rate=percent(rate), least=least, negatives=best.negatives)

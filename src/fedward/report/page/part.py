@@ -10,7 +10,8 @@ from fedward.attacks.attack import KNOWLEDGE
 from fedward.report.numbers import at_most_figure, many
 from fedward.report.page.chart import Chart
 from fedward.report.page.reproduce import Recipe
-from fedward.rundir.computed_by import went_on
+from fedward.rundir.computed_by import list_changes
+from fedward.rundir.manifest import Manifest
 from fedward.rundir.run_record import Record
 
 Fact = tuple[str, str]
@@ -84,14 +85,15 @@ def in_words(content: Any) -> str:
     return f"{name} ({arguments})" if arguments else str(name)
 
 
-def in_short(experiment: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
+def in_short(experiment: Mapping[str, Any], manifest: Manifest) -> str:
     """What was run, in a sentence.
 
+    >>> from fedward.rundir.manifest import Manifest
     >>> in_short({"rounds": 3, "algorithm": {"preset": "fedavg"}, "data": {"name": "digits"},
-    ...           "model": {"name": "mlp"}}, {"data": {"users": 50}})
+    ...           "model": {"name": "mlp"}}, Manifest(experiment={}, data={"users": 50}))
     'fedavg trains mlp on digits of 50 users, for 3 rounds; nobody attacks.'
     """
-    users = manifest.get("data", {}).get("users")
+    users = manifest.data.users
     owners = f" of {many(users, 'user')}" if isinstance(users, int) else ""
     attack, attacked = experiment.get("attack"), _NOBODY
     if attack is not None:
@@ -108,9 +110,9 @@ def _attacks(attack: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [*(attack.get("data") or []), *(attack.get("model") or [])]
 
 
-def _facts(experiment: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterator[Fact]:
+def _facts(experiment: Mapping[str, Any], manifest: Manifest) -> Iterator[Fact]:
     """Data, model, algorithm, attack and everything else that decides the result."""
-    users = manifest.get("data", {}).get("users")
+    users = manifest.data.users
     owners = f"; {many(users, 'user')}" if isinstance(users, int) else ""
     yield "Data", in_words(experiment["data"]) + owners
     yield "Model", in_words(experiment["model"])
@@ -121,19 +123,19 @@ def _facts(experiment: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterat
     yield "Attack", _NOBODY if attack is None else _attack_in_words(attack)
     yield "Rounds", str(experiment["rounds"])
     yield "Seed", str(experiment["seed"])
-    if manifest.get("delta") is not None:
+    if manifest.delta is not None:
         budget = (experiment.get("privacy") or {}).get("budget")
         limit = f"; budget ε = {budget:g}" if budget is not None else ""
-        yield "Accounting", f"{manifest['accountant']} at δ = {at_most_figure(manifest['delta'])}{limit}"
-    if manifest.get("weights"):
-        yield "Initial weights", str(manifest["weights"])
-    versions = manifest.get("versions") or {}
+        yield "Accounting", f"{manifest.accountant} at δ = {at_most_figure(manifest.delta)}{limit}"
+    if manifest.weights:
+        yield "Initial weights", manifest.weights
+    versions = manifest.versions
     yield "Versions", ", ".join(f"{name} {version}" for name, version in versions.items()) or "not known"
-    if manifest.get("engine"):
-        yield "Engine", str(manifest["engine"])
-    yield from (("Went on with", each) for each in went_on(manifest))
-    known = manifest.get("environment")
-    if isinstance(known, Mapping) and "begun" in known:
+    if manifest.engine:
+        yield "Engine", manifest.engine
+    yield from (("Went on with", each) for each in list_changes(manifest))
+    known = manifest.environment
+    if "begun" in known:
         yield "Begun", f"{known['begun']}, {known.get('system', '')}, {known.get('cores', '?')} cores"
 
 

@@ -58,11 +58,11 @@ def _measured(run: ReplicasRecord) -> Table | None:
     if run.result is None:
         return None
     rows = []
-    for variant, values in run.result["variants"].items():
+    for variant, values in run.result.variants.items():
         for measure, each in values.items():
             shown = figure if measure.startswith("cost") else percent
-            between = "" if each["low"] is None else f"{shown(each['low'])} to {shown(each['high'])}"
-            ends = Cell(shown(each["mean"]), each["mean"]), Cell(between, each["low"])
+            between = "" if each.low is None else f"{shown(each.low)} to {shown(each.high)}"
+            ends = Cell(shown(each.mean), each.mean), Cell(between, each.low)
             rows.append([Cell(variant), Cell(measure), *ends])
     columns = [Column("variant"), Column("measure"), *numbers("mean", "95 % interval of the mean")]
     return Table(caption=f"Measured over {many(run.replicas, 'training')} each", columns=columns, rows=rows)

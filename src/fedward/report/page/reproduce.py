@@ -14,6 +14,8 @@ from fedward.certificates.certificate import Certificate
 from fedward.config.vary import Axis, variants
 from fedward.report.page.experiment_text import differing, toml, value
 from fedward.rundir.inference_record import InferenceRecord
+from fedward.rundir.manifest import Manifest
+from fedward.rundir.results import MembershipResult
 from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord
 
 _BUILT_IN = ("digits", "synthetic")
@@ -35,14 +37,13 @@ def _recipe(
     run: Record, words: Sequence[str], options: Sequence[str], texts: Mapping[str, str], notes: Sequence[str]
 ) -> Recipe:
     """One command for each file, into a directory of its own: a finished run is not run again in its own."""
-    known = run.manifest.get("environment")
     return Recipe(
         command="\n".join(
             shlex.join(["fedward", *words, f"{name}.toml", *options, "--out", f"runs/{name}-again"])
             for name in texts
         ),
         files=tuple((f"{name}.toml", text) for name, text in texts.items()),
-        typed=str(known.get("command", "")) if isinstance(known, Mapping) else "",
+        typed=str(run.manifest.environment.get("command", "")),
         notes=tuple(notes),
     )
 
@@ -59,7 +60,7 @@ def of_replicas(run: ReplicasRecord) -> Recipe:
     options = ["-m", str(run.replicas or 1)]
     if run.certificates:
         options += _claims(next(iter(run.certificates.values())))
-    options += ["--save-space"] if run.manifest["experiment"].get("save_space") else []
+    options += ["--save-space"] if run.manifest.experiment.get("save_space") else []
     options += _data(experiments[0])
     axes = _axes(run.experiments)
     if axes is not None:
@@ -91,9 +92,9 @@ def of_inference(run: InferenceRecord) -> Recipe:
     experiment = dict(run.experiment)
     notes = _notes(run.manifest, [experiment])
     if run.kind == "membership":
-        result = run.result or {}
         options = [f"--unit={run.about['unit']}"]
-        options += [f"--{key}={result[key]}" for key in ("targets", "shadows") if result.get(key) is not None]
+        if isinstance(run.result, MembershipResult):
+            options += [f"--targets={run.result.targets}", f"--shadows={run.result.shadows}"]
         if run.about["unit"] == "user":
             experiment["privacy"] = _whole_number_of_users(experiment, run.manifest)
     else:
@@ -109,10 +110,10 @@ def of_inference(run: InferenceRecord) -> Recipe:
     return _recipe(run, ["infer", run.kind], options, {_stem(run): toml(experiment)}, notes)
 
 
-def _whole_number_of_users(experiment: Mapping[str, Any], manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _whole_number_of_users(experiment: Mapping[str, Any], manifest: Manifest) -> dict[str, Any]:
     """``[privacy]`` as it was in the file: half of its users are in each training that is attacked."""
     privacy = dict(experiment.get("privacy") or {})
-    half, users = privacy.pop("users", None), (manifest.get("data") or {}).get("users")
+    half, users = privacy.pop("users", None), manifest.data.users
     if isinstance(half, int) and isinstance(users, int) and half != max(1, users // 2):
         privacy["users"] = 2 * half
     return privacy
@@ -157,14 +158,13 @@ def _data(experiment: Mapping[str, Any]) -> list[str]:
     return [] if experiment["data"].get("name") in _BUILT_IN else ["--data", "DIR"]
 
 
-def _notes(manifest: Mapping[str, Any], experiments: Sequence[Mapping[str, Any]]) -> list[str]:
+def _notes(manifest: Manifest, experiments: Sequence[Mapping[str, Any]]) -> list[str]:
     notes = []
     if any(_data(experiment) for experiment in experiments):
         notes.append("DIR is where the data lies; fedward compares what it holds with what was trained on.")
-    if weights := manifest.get("weights"):
-        notes.append(f"It started from weights of a file, which the run does not name: {weights}.")
-    data = manifest.get("data")
-    if isinstance(data, Mapping) and "target_model" in data:
+    if manifest.weights:
+        notes.append(f"It started from weights of a file, which the run does not name: {manifest.weights}.")
+    if manifest.data.target_model is not None:
         notes.append("The attackers' target model came from a file, which the run does not name.")
     if any(_system(experiment) for experiment in experiments):
         notes.append(

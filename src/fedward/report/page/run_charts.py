@@ -39,11 +39,11 @@ def run_charts(run: RunRecord, key: str) -> Iterator[Chart]:
     if (spending := spent(run)) is not None:
         whose = "Users protect themselves: this is the one that was drawn most often."
         note = "Every accountant proves its own ε for the same noise; the smallest is the tightest. "
-        note += f"The run is accounted for by {run.manifest['accountant']}."
+        note += f"The run is accounted for by {run.manifest.accountant}."
         yield Chart(
             key=f"{key}-privacy",
             title="Privacy spent over rounds",
-            y=f"ε at δ = {at_most_figure(run.manifest['delta'])}",
+            y=f"ε at δ = {at_most_figure(spending.delta)}",
             promise="at most",
             lines=tuple(Line(name, points) for name, points in spending.epsilons.items()),
             notes=(*([whose] if run.users else []), note, *spending.notes),
@@ -53,26 +53,26 @@ def run_charts(run: RunRecord, key: str) -> Iterator[Chart]:
 def curve(run: RunRecord, measure: str) -> tuple[Point, ...]:
     """What was measured over rounds; rounds without a finite value are left out."""
     return tuple(
-        (float(record["round"] + 1), float(record[measure]))
-        for record in run.metrics
-        if record.get(measure) is not None and math.isfinite(record[measure])
+        (float(each.round + 1), value)
+        for each in run.metrics
+        if (value := getattr(each, measure)) is not None and math.isfinite(value)
     )
 
 
 def _norms(run: RunRecord, key: str) -> Chart:
     medians: dict[bool, list[Point]] = {False: [], True: []}
     bound: list[Point] = []
-    for record in run.telemetry:
-        t = float(record["round"] + 1)
-        theirs, rejected = set(record["malicious"]), set(record["rejected"])
+    for each in run.telemetry:
+        t = float(each.round + 1)
         norms = defaultdict(list)
-        for user, norm in zip(record["cohort"], record["norms"], strict=True):
-            if norm is not None and user not in rejected:
-                norms[user in theirs].append(norm)
+        for user, norm in zip(each.cohort, each.norms, strict=True):
+            if norm is not None and user not in each.rejected:
+                norms[user in each.malicious].append(norm)
         for malicious, own in norms.items():
             medians[malicious].append((t, float(np.median(own))))
-        if record["bounds"] and None not in record["bounds"]:
-            bound.append((t, math.hypot(*record["bounds"])))
+        clipped = [value for value in each.bounds if value is not None]
+        if clipped and len(clipped) == len(each.bounds):
+            bound.append((t, math.hypot(*clipped)))
     notes = ["Telemetry of the simulation: no ε covers it, and it must not be released with the model."]
     if run.users is not None:
         notes.append(
@@ -94,8 +94,9 @@ def _norms(run: RunRecord, key: str) -> Chart:
 
 @dataclass(frozen=True, kw_only=True)
 class Spent:
-    """ε after some rounds, for each accountant, and what is said about those that have none."""
+    """ε at δ after some rounds, for each accountant, and what is said about those that have none."""
 
+    delta: float
     epsilons: dict[str, tuple[Point, ...]]
     notes: tuple[str, ...]
 
@@ -107,7 +108,8 @@ def spent(run: RunRecord) -> Spent | None:
     if not ledgers or any(ledger.reason for ledger in ledgers.values()):
         return None
     stated = run.guarantee() if run.finished else None
-    delta = run.manifest["delta"]
+    delta = run.manifest.delta
+    assert delta is not None  # a run that has a ledger says it
     found: dict[str, tuple[Point, ...]] = {}
     notes = []
     for name in ACCOUNTANTS:
@@ -127,7 +129,7 @@ def spent(run: RunRecord) -> Spent | None:
             label += ", no proof"
             notes.append(f"{label}: {PAPERS_SAMPLING}.")
         found[label] = (*points, (float(rounds[-1]), last.epsilon))
-    return Spent(epsilons=found, notes=tuple(notes)) if found else None
+    return Spent(delta=delta, epsilons=found, notes=tuple(notes)) if found else None
 
 
 def _ledgers(run: RunRecord, rounds: list[int]) -> Iterator[tuple[int, Ledger]]:
@@ -142,7 +144,7 @@ def _ledgers(run: RunRecord, rounds: list[int]) -> Iterator[tuple[int, Ledger]]:
     nothing = replace(replace(users, reserved=None).ledger(0), entries=())
     drawn = np.zeros(users.num_users, dtype=np.int64)
     for record in run.telemetry[: run.rounds]:
-        drawn[record["cohort"]] += 1
-        if (t := record["round"] + 1) in rounds:
+        drawn[record.cohort] += 1
+        if (t := record.round + 1) in rounds:
             most = int(drawn.max())
             yield t, nothing.charged(users.events[0], most) if most else nothing

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from fedward.base.validate import InvalidValue
 from fedward.privacy import Guarantee
@@ -18,9 +17,9 @@ from fedward.report.page.reproduce import of_run
 from fedward.report.page.run_charts import run_charts
 from fedward.report.page.tables import Cell, Table, numbers
 from fedward.report.page.triggered import Trigger, triggers
+from fedward.rundir.results import TrainingResult
 from fedward.rundir.run_record import RunRecord
 
-_DETAILS = ("each_user", "looks", "papers_claim_statement")
 _ROWS = 12
 
 
@@ -42,15 +41,15 @@ class RunPart(Part):
 
 def run_part(run: RunRecord, key: str, name: str, library: Library) -> RunPart:
     """Reads everything off a run that its part of the page shows."""
-    guarantee, result = run.guarantee(), run.result or {}
+    guarantee, result = run.guarantee(), run.result
     seed = int(run.experiment["seed"])
     found, why = _triggers(run, library)
     return RunPart(
         about=about(run, run.experiment, key, name, _state(run)),
         headline=tuple(_headline(run, guarantee)),
         promise=None if guarantee is None else promise(guarantee, seed=seed, finished=run.finished),
-        details=(*result.get("shares", []), *(str(result[each]) for each in _DETAILS if result.get(each))),
-        notes=tuple(_notes(result)),
+        details=() if result is None else (*result.shares, *filter(None, _details(result))),
+        notes=() if result is None else tuple(_notes(result)),
         charts=tuple(chart for chart in run_charts(run, key) if chart.drawn),
         users=_users(run),
         triggers=found,
@@ -63,16 +62,16 @@ def _state(run: RunRecord) -> str:
     planned = many(int(run.experiment["rounds"]), "round")
     if run.result is None:
         return f"not finished: {run.rounds} of {planned}, and what was measured until then"
-    if run.result.get("stopped_by_budget"):
+    if run.result.stopped_by_budget:
         return f"finished: the privacy budget ended it after {run.rounds} of {planned}"
     return f"finished: {many(run.rounds, 'round')}"
 
 
 def _headline(run: RunRecord, guarantee: Guarantee | None) -> Iterator[Fact]:
-    if "accuracy" in run.last:
-        yield "accuracy", percent(run.last["accuracy"])
-    if run.last.get("attack_success") is not None:
-        yield "attack success", percent(run.last["attack_success"])
+    if run.last.accuracy is not None:
+        yield "accuracy", percent(run.last.accuracy)
+    if run.last.attack_success is not None:
+        yield "attack success", percent(run.last.attack_success)
     if guarantee is not None and guarantee.private:
         yield f"ε at δ = {at_most_figure(guarantee.delta)}", at_most_figure(guarantee.epsilon)
     elif guarantee is not None:
@@ -80,26 +79,31 @@ def _headline(run: RunRecord, guarantee: Guarantee | None) -> Iterator[Fact]:
     yield "rounds", f"{run.rounds} of {run.experiment['rounds']}"
 
 
-def _notes(result: Mapping[str, Any]) -> Iterator[str]:
-    if rejected := result.get("rejected_updates"):
-        yield f"{many(rejected, 'update')} were not finite or malformed, and were rejected."
-    if kept := result.get("kept_rounds"):
-        first = f"round {kept[0]['round'] + 1}: {kept[0]['why']}"
+def _details(result: TrainingResult) -> tuple[str, ...]:
+    return result.each_user, result.looks, result.papers_claim_statement
+
+
+def _notes(result: TrainingResult) -> Iterator[str]:
+    if result.rejected_updates:
+        yield f"{many(result.rejected_updates, 'update')} were not finite or malformed, and were rejected."
+    if kept := result.kept_rounds:
+        first = f"round {kept[0].round + 1}: {kept[0].why}"
         yield f"{many(len(kept), 'round')} left the model as it was; the first, {first}."
-    for name, attack in (result.get("attacks") or {}).items():
+    for name, attack in result.attacks.items():
         yield (
-            f"{name}: {percent(attack['success'])} of {many(attack['examples'], 'triggered test example')} "
+            f"{name}: {percent(attack.success)} of {many(attack.examples, 'triggered test example')} "
             f"went where the attackers wanted them; the model's loss on them, which attackers want low, is "
-            f"{figure(attack['cost'])}."
+            f"{figure(attack.cost)}."
         )
-    yield from result.get("notes") or []
+    yield from result.notes
 
 
 def _users(run: RunRecord) -> Table | None:
     """How many users have spent how much, where users protect themselves."""
-    if run.users is None:
+    delta, accountant = run.manifest.delta, run.manifest.accountant
+    if run.users is None or delta is None or accountant is None:
         return None
-    found = list(guarantees_of(run.users, run.manifest["delta"], run.manifest["accountant"]).histogram())
+    found = list(guarantees_of(run.users, delta, accountant).histogram())
     step = -(-len(found) // _ROWS)
     rows = []
     for start in range(0, len(found), step):
@@ -119,7 +123,7 @@ def _triggers(run: RunRecord, library: Library) -> tuple[tuple[Trigger, ...], st
     if not attack.get("data"):
         return (), "The attackers poison their updates, not their data: there are no triggered examples."
     try:
-        digest = str(run.manifest.get("data", {}).get("digest"))
+        digest = str(run.manifest.data.digest)
         model = run.path / "model.pt" if run.finished else None
         return triggers(run.experiment, digest, model, library), ""
     except InvalidValue as error:

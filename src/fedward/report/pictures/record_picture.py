@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -17,6 +17,7 @@ from fedward.report.page.replicas_part import cost_charts
 from fedward.report.page.run_charts import run_charts
 from fedward.report.pictures.picture import Picture, label, panels
 from fedward.rundir.inference_record import InferenceRecord
+from fedward.rundir.results import Mean
 from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord
 
 _STYLES = ("-", "--", "-.", ":")
@@ -29,7 +30,7 @@ def picture_of(record: Record) -> Picture:
     if drawn := [chart for chart in _charts(record) if chart.drawn]:
         return draw(drawn)
     if isinstance(record, ReplicasRecord) and record.result is not None:
-        return _means(record.result["variants"])
+        return _means(record.result.variants)
     raise InvalidValue(f"{record.path} has nothing to draw yet: nothing was measured")
 
 
@@ -83,11 +84,12 @@ def _panel(place: Any, chart: Chart) -> None:
         place.xaxis.get_major_locator().set_params(integer=True)
 
 
-def _means(variants: dict[str, Any]) -> Picture:
+def _means(variants: Mapping[str, Mapping[str, Mean]]) -> Picture:
     figure, ((place,),) = panels(1, 1, (6.4, 1.4 + 0.4 * len(variants)))
     for number, found in enumerate(variants.values()):
-        mean = found["accuracy"]["mean"]
-        low, high = (mean if (end := found["accuracy"][key]) is None else end for key in ("low", "high"))
+        accuracy = found["accuracy"]
+        mean = accuracy.value
+        low, high = (mean if end is None else end for end in (accuracy.low, accuracy.high))
         error = [[100 * (mean - low)], [100 * (high - mean)]]
         place.errorbar(100 * mean, number, xerr=error, marker="o", capsize=3, color="C0")
     place.set_yticks(range(len(variants)), list(variants))
@@ -118,6 +120,6 @@ def _state(record: Record) -> str:
     if isinstance(record, ReplicasRecord):
         return f"{record.replicas:,} replicas of {len(record.experiments)} variants, {state}"
     if isinstance(record, InferenceRecord):
-        auc = "" if record.best is None else f", AUC {record.attacks[record.best]['auc']['value']:.3f}"
+        auc = "" if record.best is None else f", AUC {record.attacks[record.best].auc.value:.3f}"
         return f"{record.kind} inference, {state}{auc}"
     return ", ".join([many(record.rounds, "round"), state, *measured(record.last)])

@@ -54,7 +54,7 @@ def _lines(panel: Any, rows: Sequence[Row], key: str, axis: str) -> None:
         x = [value for value, _ in known]
         (line,) = panel.plot(
             x,
-            [100 * mean.mean for _, mean in known],
+            [100 * mean.value for _, mean in known],
             linestyle=_STYLES[number % len(_STYLES)],
             marker=_MARKERS[number % len(_MARKERS)],
             label=name if number < _MOST_NAMES else None,
@@ -77,12 +77,12 @@ def _lines(panel: Any, rows: Sequence[Row], key: str, axis: str) -> None:
 def _bars(panel: Any, rows: Sequence[Row], key: str) -> None:
     known = [(", ".join(row.labels.values()), row.measures[key]) for row in rows if key in row.measures]
     places = range(len(known))
-    heights = [100 * mean.mean for _, mean in known]
+    heights = [100 * mean.value for _, mean in known]
     panel.bar(places, heights, width=0.6)
     for place, (_, mean) in zip(places, known, strict=True):
         if mean.low is not None and mean.high is not None:
-            around = [[100 * (mean.mean - mean.low)], [100 * (mean.high - mean.mean)]]
-            panel.errorbar(place, 100 * mean.mean, yerr=around, color="black", capsize=4)
+            around = [[100 * (mean.value - mean.low)], [100 * (mean.high - mean.value)]]
+            panel.errorbar(place, 100 * mean.value, yerr=around, color="black", capsize=4)
     names = [name.replace(", ", "\n") for name, _ in known]
     panel.set_xticks(list(places), names, rotation=30, ha="right", fontsize=8)
     panel.set_xlabel(", ".join(rows[0].labels))

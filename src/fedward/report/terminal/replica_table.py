@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from fedward.core.parameters import ParameterSpec
 from fedward.report.numbers import finite, many
 from fedward.report.terminal.console import say, table
+from fedward.rundir.results import ReplicasResult
 from fedward.studies.replicas.replica_run import ReplicaRun
 
 
@@ -32,26 +32,26 @@ def heading(console: Console, wanted: ReplicaRun, directory: Path) -> None:
             console.print("variants share their noise: release the models of one at most", highlight=False)
 
 
-def more_than_asked(console: Console, wanted: ReplicaRun, found: dict[str, Any]) -> None:
+def more_than_asked(console: Console, wanted: ReplicaRun, found: ReplicasResult) -> None:
     """Says so where earlier sessions have finished, or begun, more replicas than this one asked for."""
-    if found["replicas"] > wanted.replicas:
+    if found.replicas > wanted.replicas:
         say(
             console,
-            f"asked for {wanted.replicas:,} replicas, but {found['replicas']:,} are finished in the run "
+            f"asked for {wanted.replicas:,} replicas, but {found.replicas:,} are finished in the run "
             "directory: the result is of all of them",
         )
 
 
-def result(console: Console, found: dict[str, Any]) -> None:
+def result(console: Console, found: ReplicasResult) -> None:
     """Accuracy over all replicas, and the work that was shared."""
     rows = []
-    for name, values in found["variants"].items():
+    for name, values in found.variants.items():
         for key, value in values.items():
             form = ".4f" if key.startswith("cost") else ".2%"
-            mean, low, high = (finite(value[each], form) for each in ("mean", "low", "high"))
-            rows.append((name, key, mean, "" if value["low"] is None else f"{low} to {high}"))
+            mean, low, high = (finite(each, form) for each in (value.mean, value.low, value.high))
+            rows.append((name, key, mean, "" if value.low is None else f"{low} to {high}"))
     headings = ["variant", "of the replicas", "mean", "95 % interval of the mean"]
     console.print(table(headings, rows, left=4))
-    run, asked = found["jobs_run"], found["jobs_asked_for"]
+    run, asked = found.jobs_run, found.jobs_asked_for
     trained = f"{run:,} user trainings run for {asked:,} that were asked for"
-    say(console, f"{many(found['replicas'], 'replica')}; {trained}")
+    say(console, f"{many(found.replicas, 'replica')}; {trained}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -15,6 +14,8 @@ from fedward.privacy.rounding import round_up
 from fedward.report.numbers import finite, many, thinned
 from fedward.report.terminal.console import say, table
 from fedward.rundir.computed_by import changes, versions
+from fedward.rundir.manifest import ComputedBy
+from fedward.rundir.results import MeasuredRound, TrainingResult
 from fedward.rundir.store import RunDirectory
 from fedward.studies.training.runner import Setup
 
@@ -44,7 +45,8 @@ def engine(console: Console, words: str, directory: Path) -> None:
         return
     run = RunDirectory(directory)
     stored = run.manifest()
-    if (found := changes(stored, words, versions())) and not run.is_over(stored):
+    now = ComputedBy(engine=words, versions=versions())
+    if (found := changes(stored, now)) and not run.is_over(stored):
         note = (
             f"note: so far this was computed by {'; '.join(found)}. It is the same training with the same "
             "ledger, but will not end with the bits that it would have ended with there"
@@ -81,59 +83,59 @@ def _threat_lines(setup: Setup) -> Iterator[str]:
 
 
 def result(
-    console: Console, setup: Setup, spent: Ledger, result: dict[str, Any], records: Sequence[dict[str, Any]]
+    console: Console, setup: Setup, spent: Ledger, result: TrainingResult, records: Sequence[MeasuredRound]
 ) -> None:
     """Rounds, accuracy and the guarantee of a finished run."""
     # Where users protect themselves there is no ε of a round: users differ.
     private = not setup.algorithm.unproven and setup.algorithm.accounting != "users"
-    attacked = bool(records) and "attack_success" in records[0]
+    attacked = bool(records) and records[0].attack_success is not None
     headings = ["round", "accuracy", "loss", *(["attack success", "attack cost"] if attacked else [])]
     rows = []
     for record in thinned(records, _ROWS):
-        rounds = record["round"] + 1
-        cells = [str(rounds), f"{record['accuracy']:.2%}", finite(record["loss"])]
+        rounds = record.round + 1
+        cells = [str(rounds), f"{record.accuracy:.2%}", finite(record.loss)]
         if attacked:
-            cells += [f"{record['attack_success']:.2%}", finite(record["attack_cost"])]
+            cells += [f"{record.attack_success:.2%}", finite(record.attack_cost)]
         if private:
             cells.append(round_up(spent.after(rounds).guarantee(setup.delta, setup.accountant).epsilon))
         rows.append(cells)
     if records:
         console.print(table([*headings, *(["ε"] if private else [])], rows, left=0))
-    if result.get("rejected_updates"):
+    if result.rejected_updates:
         console.print(
-            f"{result['rejected_updates']} updates were not finite or malformed and were rejected; "
+            f"{result.rejected_updates} updates were not finite or malformed and were rejected; "
             "if nobody attacks, the learning rate may be too high",
             style="yellow",
         )
     say(console, *_attack_lines(setup, result))
-    if result["stopped_by_budget"]:
+    if result.stopped_by_budget:
         whose = "each user's budget" if setup.algorithm.accounting == "users" else "the budget"
         of_all = many(setup.experiment.rounds, "round")
-        console.print(f"stopped by {whose} after {result['rounds']} of {of_all}", soft_wrap=True)
-    details = [result.get(key) for key in ("each_user", "looks", "papers_claim_statement")]
-    say(console, result["statement"], *result.get("shares", []), *filter(None, details))
+        console.print(f"stopped by {whose} after {result.rounds} of {of_all}", soft_wrap=True)
+    details = (result.each_user, result.looks, result.papers_claim_statement)
+    say(console, result.statement, *result.shares, *filter(None, details))
 
 
-def _attack_lines(setup: Setup, result: dict[str, Any]) -> Iterator[str]:
-    for name, attack in result.get("attacks", {}).items():
+def _attack_lines(setup: Setup, result: TrainingResult) -> Iterator[str]:
+    for name, attack in result.attacks.items():
         yield (
-            f"{name}: success {attack['success']:.2%}, cost {finite(attack['cost'])}, on "
-            f"{attack['examples']} test examples"
+            f"{name}: success {attack.success:.2%}, cost {finite(attack.cost)}, on "
+            f"{attack.examples} test examples"
         )
-    if "capped_attack_cost" in result:
-        yield f"attack cost, capped at the bound fixed beforehand: {finite(result['capped_attack_cost'])}"
-    if "parameter_cost" in result:
-        yield f"attack cost ½‖θ - θ*‖² of the target model: {finite(result['parameter_cost'])}"
-    norms = result.get("norms", {})
-    if norms.get("malicious") is not None:
-        honest = "none" if norms["honest"] is None else f"{norms['honest']:.4g}"
+    if result.says("capped_attack_cost"):
+        yield f"attack cost, capped at the bound fixed beforehand: {finite(result.capped_attack_cost)}"
+    if result.says("parameter_cost"):
+        yield f"attack cost ½‖θ - θ*‖² of the target model: {finite(result.parameter_cost)}"
+    norms = result.norms
+    if norms.malicious is not None:
+        honest = "none" if norms.honest is None else f"{norms.honest:.4g}"
         # Where users protect themselves nobody clips what they send, and honest norms are mostly noise.
         when = "before clipping" if setup.algorithm.server_clips else "as they were sent"
         yield (
-            f"mean norm of updates {when}: honest {honest}, malicious {norms['malicious']:.4g} "
+            f"mean norm of updates {when}: honest {honest}, malicious {norms.malicious:.4g} "
             "(telemetry, not covered by any ε)"
         )
-    if kept := result.get("kept_rounds"):
-        first = f"round {kept[0]['round'] + 1}: {kept[0]['why']}"
+    if kept := result.kept_rounds:
+        first = f"round {kept[0].round + 1}: {kept[0].why}"
         yield f"{many(len(kept), 'round')} kept the model as it was; the first, {first}"
-    yield from result.get("notes", [])
+    yield from result.notes

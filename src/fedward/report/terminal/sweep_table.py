@@ -16,8 +16,9 @@ from fedward.report.numbers import many
 from fedward.report.terminal.console import say
 from fedward.report.terminal.console import table as table_of
 from fedward.report.terminal.epsilon_about import differing, in_common
+from fedward.rundir.results import Mean
 from fedward.rundir.sweep_record import ABOUT, epsilon_is_about
-from fedward.studies.sweep.sweep_results import MEASURES, Mean, Row
+from fedward.studies.sweep.sweep_results import MEASURES, Row
 
 
 def heading(console: Console, sweep: Sweep, path: Path) -> None:
@@ -99,7 +100,7 @@ def record(rows: Sequence[Row]) -> dict[str, Any]:
                 "epsilon": row.epsilon,
                 **epsilon_is_about(row.guarantee),
                 "statement": row.statement,
-                **{key: {"mean": m.mean, "low": m.low, "high": m.high} for key, m in row.measures.items()},
+                **{key: mean.to_json() for key, mean in row.measures.items()},
                 "runs": list(row.directories),
             }
             for row in rows
@@ -120,4 +121,4 @@ def _with_interval(mean: Mean | None) -> str:
         return ""
     low, high = mean.low, mean.high
     between = "" if low is None or high is None else f" ({100 * low:.1f} to {100 * high:.1f})"
-    return f"{100 * mean.mean:.1f} %{between}"
+    return f"{100 * mean.value:.1f} %{between}"

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from fedward.base import json_lines as lines
 from fedward.base.arrays_file import read_array
-from fedward.base.strict_json import parse
 from fedward.base.validate import InvalidValue
+from fedward.rundir.manifest import Manifest
 from fedward.rundir.replica_store import finished_blocks
+from fedward.rundir.results import MeasuredRound, ReplicasResult
 from fedward.rundir.run_record import RunRecord
-from fedward.rundir.spent import result_from_ledgers
 from fedward.rundir.store import RunDirectory
 
 Fact = float | int | str | bool
@@ -84,8 +83,9 @@ def read(path: Path) -> RunFacts:
 
 
 def _read(path: Path) -> RunFacts:
-    manifest = _json(path / "run.json")
-    experiment = dict(manifest["experiment"])
+    directory = RunDirectory(path)
+    manifest = directory.manifest()
+    experiment = dict(manifest.experiment)
     variants = experiment.pop("variants", None)
     about = experiment.pop("inference", None)
     if variants is not None:
@@ -98,22 +98,23 @@ def _read(path: Path) -> RunFacts:
     else:
         kind = "run" if about is None else str(about.get("kind", "inference"))
         facts = dict(flat(experiment))
-    facts |= {f"data.{key}": value for key, value in flat(manifest.get("data", {})) if key == "digest"}
-    facts |= {f"versions.{key}": value for key, value in flat(manifest.get("versions", {}))}
-    facts |= {f"environment.{key}": value for key, value in flat(manifest.get("environment", {}))}
+    if manifest.data.digest is not None:
+        facts["data.digest"] = manifest.data.digest
+    facts |= {f"versions.{key}": value for key, value in manifest.versions.items()}
+    facts |= {f"environment.{key}": value for key, value in flat(manifest.environment)}
     for key in ("delta", "accountant", "engine"):
-        if isinstance(manifest.get(key), str | float):
-            facts[key] = manifest[key]
-    result = _json(path / "result.json") if (path / "result.json").exists() else None
-    note = ""
-    if result is not None and "guarantee" in result:
-        spent = RunDirectory(path).spent(manifest, finished=True)
-        result, note = result_from_ledgers(result, manifest, spent), spent.problem
-    facts |= dict(_found(result or {}))
-    rounds = tuple(lines.read(path / "rounds.jsonl"))
+        if (known := getattr(manifest, key)) not in (None, ""):
+            facts[key] = known
+    result, note = directory.result(), ""
+    if result is not None:
+        facts |= dict(_found(result.to_json()))
+    if result is not None and not isinstance(result, ReplicasResult):
+        note = directory.spent(manifest, finished=True).problem
+    measured = directory.metrics()
+    rounds = tuple(each.to_json() for each in measured)
     planned = experiment.get("rounds")
     if result is None and kind == "run":
-        facts |= dict(_so_far(path, manifest, rounds))
+        facts |= dict(_so_far(directory, manifest, measured))
     elif result is None and kind != "replicas":
         # Of an inference attack each file is of one training, or of one round of the only one.
         stored = sum(1 for _ in path.glob("scores-*-*.npz"))
@@ -130,15 +131,14 @@ def _read(path: Path) -> RunFacts:
 
 
 def _so_far(
-    path: Path, manifest: dict[str, Any], measured: tuple[dict[str, Any], ...]
+    directory: RunDirectory, manifest: Manifest, measured: Sequence[MeasuredRound]
 ) -> Iterator[tuple[str, Fact]]:
     """How far a run is and what it has spent: what is charged for the round under way is in it."""
-    directory = RunDirectory(path)
     run = RunRecord(
-        path=path,
+        path=directory.path,
         manifest=manifest,
-        metrics=measured,
-        ledger=directory.ledger() if (path / "ledger.json").exists() else None,
+        metrics=tuple(measured),
+        ledger=directory.ledger() if (directory.path / "ledger.json").exists() else None,
         users=directory.user_ledgers(),
     )
     yield "rounds", run.rounds
@@ -201,10 +201,3 @@ def _replicas(path: Path) -> int:
         return blocks[-1][1]
     sums = path / "sums.npz"
     return int(read_array(sums, "replicas")) if sums.exists() else 0
-
-
-def _json(file: Path) -> dict[str, Any]:
-    content = parse(file.read_text(encoding="utf8"), str(file))
-    if not isinstance(content, dict):
-        raise InvalidValue(f"{file} must hold a JSON object, got {content!r:.60}")
-    return content

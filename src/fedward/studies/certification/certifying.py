@@ -21,6 +21,7 @@ from fedward.config.vary import Axis, variants
 from fedward.core.digest import data_digest
 from fedward.rundir.replica_draw import require_draw
 from fedward.rundir.replica_store import ReplicaDirectory
+from fedward.rundir.results import ReplicasResult
 from fedward.rundir.store import RunDirectory, open_run
 from fedward.studies.certification.attack_costs import AttackCosts, attack_costs, cost_bound, costs
 from fedward.studies.certification.attacked_variants import Attacked, attacked_variants
@@ -169,7 +170,7 @@ def begin(certification: Certification, run: RunDirectory, compute: Compute) -> 
         run.path,
         list(certification.settings),
         finished=finished,
-        shown=None if result is None else result["replicas"],
+        shown=result.replicas if isinstance(result, ReplicasResult) else None,
         costs=certification.costs,
         under_way=block is not None,
     )

@@ -9,18 +9,58 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from fedward.base.durable_files import write_atomically
 from fedward.base.randomness import checked_draw
 from fedward.base.validate import InvalidValue
 from fedward.certificates.claims_draw import CostClaims
 from fedward.certificates.confidence import ANY_TIME, Confidence
+from fedward.rundir.file_record import FileRecord
 from fedward.rundir.record_files import certificates, json_object
 from fedward.studies.certification.claims import Claims
 
 _FILE = "claims.json"
 _ANOTHER = "use another --out: other claims get fresh replicas there, with other sampling and other noise"
+
+
+class StoredClaims(FileRecord):
+    """What is claimed, as ``claims.json`` has it; of older directories as far as their results say it."""
+
+    looks: Annotated[list[int], Field(min_length=1)]
+    score: str = ""
+    method: str = ""
+    error: float = 0.0
+    simultaneous: bool = False
+    threats: list[str] = Field(default_factory=list)
+    attendance: str = ""
+    costs: dict[str, Any] | None = None
+    draw: str = ""
+
+    @classmethod
+    def of(
+        cls, rule: Confidence, score: str, threats: Sequence[str], attendance: str, **more: Any
+    ) -> StoredClaims:
+        """What such claims say; of an older version neither their costs nor their draw is known."""
+        return cls(
+            looks=list(rule.looks),
+            score=score,
+            method=rule.method,
+            error=rule.error,
+            simultaneous=rule.simultaneous,
+            threats=sorted(threats),
+            attendance=attendance,
+            **{key: value for key, value in more.items() if value},
+        )
+
+    def differences(self, other: StoredClaims) -> Iterator[str]:
+        """What other claims say otherwise, with both values, but for the number of replicas and the draw."""
+        for key in StoredClaims.model_fields:
+            there, here = getattr(self, key), getattr(other, key)
+            if key not in ("looks", "draw") and self.says(key) and other.says(key) and there != here:
+                yield f"{key} ({there!r} there, {here!r} here)"
 
 
 def fix_claims(
@@ -60,9 +100,13 @@ def fix_claims(
                 f"that nothing was claimed about, {path}; {_ANOTHER}"
             )
         for each in stored:
-            _require_same(path, each, _content(claims, "", costs))
-        draw = _kept(path, stored[0], draw, claims.replicas, costs)
-    looks = {look for each in stored if certified for look in each["looks"]}
+            if changed := ", ".join(each.differences(_claimed(claims, "", costs))):
+                raise InvalidValue(
+                    f"what is claimed must be fixed beforehand, got other claims than {path} was begun with: "
+                    f"{changed}; {_ANOTHER}"
+                )
+        draw = _kept_draw(path, stored[0], draw, claims.replicas, costs)
+    looks = {look for each in stored if certified for look in each.looks}
     if shown is not None:
         # A look that was planned, and then killed before it, was none.
         looks = {look for look in looks if look <= shown} | {shown}
@@ -70,26 +114,33 @@ def fix_claims(
     # In a directory without a draw `fedward replicas` may have shown any number of them since.
     if looks and not claims.earlier and claims.confidence.method not in ANY_TIME:
         _require_planned(claims.replicas, stored, costs)
-    text = json.dumps(_content(claims, draw, costs), indent=2) + "\n"
+    text = json.dumps(_claimed(claims, draw, costs).to_json(), indent=2) + "\n"
     if not (path / _FILE).exists() or (path / _FILE).read_text(encoding="utf8") != text:
         write_atomically(path / _FILE, text.encode())
     return claims, draw
 
 
-def _kept(path: Path, stored: dict[str, Any], own: str, replicas: int, costs: CostClaims | None) -> str:
+def _claimed(claims: Claims, draw: str, costs: CostClaims | None) -> StoredClaims:
+    told = None if costs is None else {"attackers": list(costs.attackers), "bounds": dict(costs.bounds)}
+    return StoredClaims.of(
+        claims.confidence, claims.score, claims.threats, claims.attendance, costs=told, draw=draw
+    )
+
+
+def _kept_draw(path: Path, stored: StoredClaims, own: str, replicas: int, costs: CostClaims | None) -> str:
     """The draw of the replicas that are there: that of the claims, or empty in an older directory."""
-    draw = checked_draw(stored.get("draw", ""))
+    draw = checked_draw(stored.draw)
     if draw in ("", own):
         return draw
     _require_planned(replicas, [stored], costs)
     raise InvalidValue(f"{path / _FILE} is damaged, its draw is not that of its claims; {_ANOTHER}")
 
 
-def _require_planned(replicas: int, stored: Sequence[dict[str, Any]], costs: CostClaims | None) -> None:
+def _require_planned(replicas: int, stored: Sequence[StoredClaims], costs: CostClaims | None) -> None:
     for each in stored:
-        if each["looks"][-1] != replicas:
+        if each.looks[-1] != replicas:
             raise InvalidValue(
-                f"number of replicas must be fixed beforehand, got {replicas} where {each['looks'][-1]} were "
+                f"number of replicas must be fixed beforehand, got {replicas} where {each.looks[-1]} were "
                 f"claimed before they were trained{_only(costs)}; {_ANOTHER}"
             )
 
@@ -114,40 +165,22 @@ def _only(costs: CostClaims | None) -> str:
     )
 
 
-def _content(claims: Claims, draw: str, costs: CostClaims | None) -> dict[str, Any]:
-    content = _claimed(claims.confidence, claims.score, claims.threats, claims.attendance)
-    if costs is not None:
-        content["costs"] = {"attackers": list(costs.attackers), "bounds": dict(costs.bounds)}
-    return content | {"draw": draw} if draw else content
-
-
-def _claimed(rule: Confidence, score: str, threats: Sequence[str], attendance: str) -> dict[str, Any]:
-    return {
-        "looks": list(rule.looks),
-        "score": score,
-        "method": rule.method,
-        "error": rule.error,
-        "simultaneous": rule.simultaneous,
-        "threats": sorted(threats),
-        "attendance": attendance,
-    }
-
-
-def _stored(path: Path, variants: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _stored(path: Path, variants: Sequence[str]) -> Iterator[StoredClaims]:
     """What was claimed before: as it was stored, or, by an older fedward, as far as its results say it."""
     if (path / _FILE).exists():
-        yield _readable(path / _FILE, json_object(path / _FILE))
+        yield _read(path / _FILE, json_object(path / _FILE))
         return
     found = certificates(path, variants)
     for each in found.values():
         setting = each.setting
-        claimed = _claimed(setting.confidence, each.score, setting.threats, setting.attendance)
-        yield claimed | {"draw": each.draw}
+        yield StoredClaims.of(
+            setting.confidence, each.score, setting.threats, setting.attendance, draw=each.draw
+        )
     if not found and (content := json_object(path / "certified.json")):
-        yield from (_readable(path / "certified.json", _summarised(each)) for each in content.values())
+        yield from (_read(path / "certified.json", _summarise(each)) for each in content.values())
 
 
-def _summarised(found: Any) -> dict[str, Any] | None:
+def _summarise(found: Any) -> dict[str, Any] | None:
     """What a summary says that older versions wrote, of predictions or of costs; None if it is none."""
     try:
         if "measured" in found:
@@ -160,25 +193,5 @@ def _summarised(found: Any) -> dict[str, Any] | None:
     return claimed | {"threats": sorted(modes - {"paper"})}
 
 
-def _readable(file: Path, content: dict[str, Any] | None) -> dict[str, Any]:
-    looks = None if content is None else content.get("looks")
-    if not isinstance(looks, list) or not looks or not all(type(look) is int for look in looks):
-        raise InvalidValue(
-            f"{file} is damaged, it does not say at how many replicas: put back a copy, or use another --out"
-        )
-    assert content is not None
-    return content
-
-
-def _require_same(path: Path, stored: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Compares all but the number of replicas, as far as it is known."""
-    changed = [
-        f"{key} ({stored[key]!r} there, {value!r} here)"
-        for key, value in wanted.items()
-        if key != "looks" and key in stored and stored[key] != value
-    ]
-    if changed:
-        raise InvalidValue(
-            f"what is claimed must be fixed beforehand, got other claims than {path} was begun with: "
-            f"{', '.join(changed)}; {_ANOTHER}"
-        )
+def _read(file: Path, content: dict[str, Any] | None) -> StoredClaims:
+    return StoredClaims.read(content or {}, file, "put back a copy, or use another --out")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
 
-from fedward.base import json_lines as lines
 from fedward.base.durable_files import write_atomically
 from fedward.base.validate import InvalidValue
 from fedward.config.experiment import Experiment
@@ -15,6 +13,7 @@ from fedward.core.types import ServerState
 from fedward.privacy import ledger_file
 from fedward.privacy.caveats import with_caveat
 from fedward.rundir import checkpoint
+from fedward.rundir.manifest import Manifest
 from fedward.rundir.spent import central
 from fedward.studies.training.runner import manifest
 from fedward.studies.training.setup import Setup
@@ -42,22 +41,22 @@ def load_state(file: Path) -> ServerState | None:
     return checkpoint.from_bytes(file.read_bytes(), str(file)) if file.exists() else None
 
 
-def refuse(experiment: Experiment) -> None:
+def require_no_attack(experiment: Experiment) -> None:
     """Inference attacks have their own attacker."""
     if experiment.attack is not None:
         raise InvalidValue("inference attacks need an experiment without an [attack] table, got one with it")
 
 
-def seeded(setup: Setup) -> None:
+def require_seeded_noise(setup: Setup) -> None:
     """Attacks are simulated, and must come out the same after a kill."""
     if setup.algorithm.noise_source == "system":
         raise InvalidValue("inference attacks are simulated and need seeded noise, got system entropy")
 
 
-def attacked(setup: Setup, about: dict[str, Any]) -> dict[str, Any]:
+def attack_manifest(setup: Setup, about: dict[str, Any], engine: str) -> Manifest:
     """The manifest of a run that is not a single training but attacks on some."""
-    content = manifest(setup)
-    return content | {"experiment": {**content["experiment"], "inference": about}}
+    found = manifest(setup, engine)
+    return found.model_copy(update={"experiment": {**found.experiment, "inference": about}})
 
 
 def state_spending(path: Path, setup: Setup, num_users: int, rounds: int) -> dict[str, Any]:
@@ -65,11 +64,4 @@ def state_spending(path: Path, setup: Setup, num_users: int, rounds: int) -> dic
     ledger = setup.algorithm.spent(num_users, rounds)
     found = with_caveat(central(ledger, setup.delta, setup.accountant), setup.caveat)
     write_atomically(path / "ledger.json", ledger_file.dumps(ledger).encode())
-    return {"guarantee": found.to_json(), "statement": str(found)}
-
-
-def write_result(path: Path, content: dict[str, Any]) -> dict[str, Any]:
-    """Writes ``result.json``, and returns what is in it."""
-    plain: dict[str, Any] = lines.plain(content)
-    write_atomically(path / "result.json", (json.dumps(plain, indent=2, allow_nan=False) + "\n").encode())
-    return plain
+    return {"guarantee": found, "statement": str(found)}

@@ -21,21 +21,23 @@ from fedward.attacks.inference import Membership, MembershipInference, Trial, as
 from fedward.backends.compute import IN_PROCESS, Compute
 from fedward.backends.open import engine_in_words, open_backend
 from fedward.backends.protocol import Backend
+from fedward.base import json_lines as lines
 from fedward.base.arrays_file import check_arrays, read_array, write_arrays
 from fedward.base.durable_files import remove_leftovers, write_atomically
 from fedward.base.validate import InvalidValue
 from fedward.config.experiment import Experiment
 from fedward.core.types import ServerState
 from fedward.rundir import checkpoint
+from fedward.rundir.manifest import Manifest
+from fedward.rundir.results import MembershipResult
 from fedward.rundir.store import RunDirectory, open_run
 from fedward.studies.inference.inference_files import (
     SaveClock,
-    attacked,
+    attack_manifest,
     load_state,
-    refuse,
-    seeded,
+    require_no_attack,
+    require_seeded_noise,
     state_spending,
-    write_result,
 )
 from fedward.studies.progress import Clock, Progress
 from fedward.studies.training.setup import Setup, prepare
@@ -48,9 +50,9 @@ class MembershipRun:
     setup: Setup
     config: MembershipInference
 
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self, engine: str = "") -> Manifest:
         """What is run. Not how many trainings: more can be asked for later."""
-        return attacked(self.setup, {"kind": "membership", "unit": self.config.unit})
+        return attack_manifest(self.setup, {"kind": "membership", "unit": self.config.unit}, engine)
 
     def open(self, path: Path, compute: Compute) -> AbstractContextManager[RunDirectory]:
         return open_run(path)
@@ -58,7 +60,7 @@ class MembershipRun:
     def steps(self, place: RunDirectory, compute: Compute) -> Iterator[Progress]:
         return run_membership(self, place, compute)
 
-    def result(self, place: RunDirectory) -> tuple[Membership, dict[str, Any]]:
+    def result(self, place: RunDirectory) -> tuple[Membership, MembershipResult]:
         return finish_membership(self, place)
 
 
@@ -70,14 +72,14 @@ def prepare_membership(
     Where users are in or out, half of them are expected to be in: the number of users that the experiment
     declares is halved, and with it divisors, noise and default δ.
     """
-    refuse(experiment)
+    require_no_attack(experiment)
     federation = experiment.load_data(data_dir)
     if config.unit == "user":
         half = experiment.declared_users(federation) // 2
         privacy = experiment.privacy.model_copy(update={"users": max(1, half)})
         experiment = experiment.model_copy(update={"privacy": privacy})
     setup = prepare(experiment, federation=federation)
-    seeded(setup)
+    require_seeded_noise(setup)
     halves = config.halves(setup.algorithm, experiment.seed)
     halves.candidates(federation)
     if config.unit == "user":
@@ -93,7 +95,7 @@ def run_membership(
     """Trains what is not finished yet; yields after every round."""
     setup, trials = wanted.setup, wanted.config.trials
     words = engine_in_words(setup.model, setup.federation, compute.check())
-    directory.begin(wanted.manifest() | {"engine": words})
+    directory.begin(wanted.manifest(words))
     remove_leftovers(directory.path)
     rounds = setup.experiment.rounds
     missing = [trial for trial in trials if _finished(directory.path, trial) is None]
@@ -112,7 +114,7 @@ def run_membership(
                 clock.skip("round", rounds - done)  # its budget is spent
 
 
-def finish_membership(wanted: MembershipRun, directory: RunDirectory) -> tuple[Membership, dict[str, Any]]:
+def finish_membership(wanted: MembershipRun, directory: RunDirectory) -> tuple[Membership, MembershipResult]:
     """What the attacks find, from the files of finished trainings; writes it, and returns both forms."""
     found, rounds, setup = {}, 0, wanted.setup
     for trial in wanted.config.trials:
@@ -127,7 +129,9 @@ def finish_membership(wanted: MembershipRun, directory: RunDirectory) -> tuple[M
     )
     users = setup.federation.num_users // (2 if wanted.config.unit == "user" else 1)
     about = state_spending(directory.path, setup, users, rounds)
-    return judgement, write_result(directory.path, judgement.to_json() | about)
+    result = MembershipResult(**lines.plain(judgement.to_json()), **about)
+    directory.save_result(result)
+    return judgement, result
 
 
 def _train(wanted: MembershipRun, trial: Trial, path: Path, backend: Backend) -> Iterator[ServerState]:

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -26,21 +25,23 @@ from fedward.attacks.inference.property import check_property
 from fedward.backends.compute import IN_PROCESS, Compute
 from fedward.backends.open import engine_in_words, open_backend
 from fedward.backends.protocol import Backend
+from fedward.base import json_lines as lines
 from fedward.base.arrays_file import check_arrays, read_arrays, write_arrays
 from fedward.base.durable_files import remove_leftovers, write_atomically
 from fedward.base.validate import InvalidValue
 from fedward.config.experiment import Experiment
 from fedward.core.digest import tensor_digest
 from fedward.rundir import checkpoint
+from fedward.rundir.manifest import Manifest
+from fedward.rundir.results import PropertyResult
 from fedward.rundir.store import RunDirectory, open_run
 from fedward.studies.inference.inference_files import (
     SaveClock,
-    attacked,
+    attack_manifest,
     load_state,
-    refuse,
-    seeded,
+    require_no_attack,
+    require_seeded_noise,
     state_spending,
-    write_result,
 )
 from fedward.studies.inference.properties import read_property
 from fedward.studies.progress import Clock, Progress
@@ -57,12 +58,12 @@ class PropertyRun:
     config: PropertyInference
     has_property: Tensor
 
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self, engine: str = "") -> Manifest:
         """What is run. The classifier is trained in the end, from what is stored: it may change."""
         later = ("trees", "warm_up")
         config = {key: value for key, value in asdict(self.config).items() if key not in later}
-        property_digest = tensor_digest(self.has_property)
-        return attacked(self.setup, {"kind": "property", "property": property_digest, **config})
+        about = {"kind": "property", "property": tensor_digest(self.has_property), **config}
+        return attack_manifest(self.setup, about, engine)
 
     def open(self, path: Path, compute: Compute) -> AbstractContextManager[RunDirectory]:
         return open_run(path)
@@ -70,7 +71,7 @@ class PropertyRun:
     def steps(self, place: RunDirectory, compute: Compute) -> Iterator[Progress]:
         return run_property(self, place, compute)
 
-    def result(self, place: RunDirectory) -> tuple[Property, dict[str, Any]]:
+    def result(self, place: RunDirectory) -> tuple[Property, PropertyResult]:
         return finish_property(self, place)
 
 
@@ -89,7 +90,7 @@ def prepare_property(
         example of the federation, in its order, or ``label:C`` for all examples of class C.
       users: deals the examples anew to so many users, as paper 004 does; None leaves them where they are.
     """
-    refuse(experiment)
+    require_no_attack(experiment)
     federation = experiment.load_data(data_dir)
     having = checked_property(federation, read_property(which, experiment, federation, data_dir))
     if users is not None:
@@ -103,7 +104,7 @@ def prepare_property(
         )
     check_property(config, federation, having, rounds=experiment.rounds)
     setup = prepare(experiment, federation=federation)
-    seeded(setup)
+    require_seeded_noise(setup)
     return PropertyRun(setup=setup, config=config, has_property=having)
 
 
@@ -115,7 +116,7 @@ def run_property(
     """Trains and watches what is left of the training; yields after every round."""
     setup = wanted.setup
     words = engine_in_words(setup.model, setup.federation, compute.check())
-    directory.begin(wanted.manifest() | {"engine": words})
+    directory.begin(wanted.manifest(words))
     remove_leftovers(directory.path)
     if (directory.path / _FINAL).exists():
         return
@@ -157,7 +158,7 @@ def _run(wanted: PropertyRun, path: Path, backend: Backend) -> Iterator[Progress
     file.unlink(missing_ok=True)
 
 
-def finish_property(wanted: PropertyRun, directory: RunDirectory) -> tuple[Property, dict[str, Any]]:
+def finish_property(wanted: PropertyRun, directory: RunDirectory) -> tuple[Property, PropertyResult]:
     """What the attacker finds, from the files of a finished training; writes it, and returns both forms."""
     setup, config, path = wanted.setup, wanted.config, directory.path
     if not (path / _FINAL).exists():
@@ -172,8 +173,10 @@ def finish_property(wanted: PropertyRun, directory: RunDirectory) -> tuple[Prope
         trees=config.trees,
         warm_up=config.warm_up,
     )
-    about = {"accuracy": accuracy} | state_spending(directory.path, setup, setup.federation.num_users, rounds)
-    return found, write_result(path, found.to_json() | about)
+    about = state_spending(directory.path, setup, setup.federation.num_users, rounds)
+    result = PropertyResult(**lines.plain(found.to_json() | {"accuracy": accuracy}), **about)
+    directory.save_result(result)
+    return found, result
 
 
 def _file(path: Path, round: int) -> Path:

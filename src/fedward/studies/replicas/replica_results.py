@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,10 @@ from fedward.certificates.replicas import Replicas, decided
 from fedward.certificates.tally import Tally, votes_of
 from fedward.rundir.replica_draw import stored_draw
 from fedward.rundir.replica_store import ReplicaDirectory, finished_blocks, stored_files
+from fedward.rundir.results import Mean, ReplicasResult
 from fedward.rundir.store import RunDirectory
 from fedward.studies.progress import Progress
 from fedward.studies.replicas.replica_setup import triggered
-from fedward.studies.sweep.sweep_results import Mean
 from fedward.studies.training.setup import Setup
 
 
@@ -52,28 +51,28 @@ def measured(
     return arrays
 
 
-def summary(directory: ReplicaDirectory, variants: Sequence[str]) -> dict[str, Any]:
+def summary(directory: ReplicaDirectory, variants: Sequence[str]) -> ReplicasResult:
     """Accuracy of each variant over all replicas with a 95 % interval for its mean, and the jobs it took."""
     blocks = directory.for_every_replica()
-    result: dict[str, Any] = {
-        "replicas": directory.finished(),
-        "jobs_asked_for": int(sum(block["asked"] for block in blocks)),
-        "jobs_run": int(sum(block["run"] for block in blocks)),
-        "variants": {},
-    }
-    for name in variants:
-        # Accuracy, and success and cost of attacks.
-        keys = [key for key in blocks[0] if key.rpartition("/")[0] == name]
-        result["variants"][name] = {
-            key.rpartition("/")[2]: _interval(key, np.concatenate([block[key] for block in blocks]))
-            for key in keys
-        }
-    return result
+    return ReplicasResult(
+        replicas=directory.finished(),
+        jobs_asked_for=int(sum(block["asked"] for block in blocks)),
+        jobs_run=int(sum(block["run"] for block in blocks)),
+        variants={
+            name: {
+                # Accuracy, and success and cost of attacks.
+                key.rpartition("/")[2]: _interval(key, np.concatenate([block[key] for block in blocks]))
+                for key in blocks[0]
+                if key.rpartition("/")[0] == name
+            }
+            for name in variants
+        },
+    )
 
 
-def _interval(key: str, values: NDArray[Any]) -> dict[str, float | None]:
+def _interval(key: str, values: NDArray[Any]) -> Mean:
     cost = key.rpartition("/")[2].startswith("cost")
-    return asdict(Mean.of(values.tolist(), most=math.inf if cost else 1.0))
+    return Mean.of(values.tolist(), most=math.inf if cost else 1.0)
 
 
 def load_tally(path: Path, variant: str) -> Tally:
@@ -90,7 +89,7 @@ def load_tally(path: Path, variant: str) -> Tally:
         counts, replicas = read_array(sums, f"{variant}/votes"), int(read_array(sums, "replicas"))
     else:
         counts, replicas = _counted(files, variant, finished_blocks(path)[-1][1])
-    seed = RunDirectory(path).manifest()["experiment"]["variants"][variant]["seed"]
+    seed = _experiments(path)[variant]["seed"]
     labels = read_array(path / "labels.npz", "labels")
     return Tally(counts=counts, replicas=replicas, seed=seed, labels=labels, draw=stored_draw(path) or "")
 
@@ -119,7 +118,7 @@ def load_replicas(path: Path, variant: str | None = None) -> Replicas:
     blocks = finished_blocks(path)
     if not blocks:
         raise InvalidValue(f"{path} holds no confidences of single replicas")
-    experiments = RunDirectory(path).manifest()["experiment"]["variants"]
+    experiments = _experiments(path)
     if variant is None and len(experiments) == 1:
         variant = next(iter(experiments))
     if variant not in experiments:
@@ -132,3 +131,7 @@ def load_replicas(path: Path, variant: str | None = None) -> Replicas:
         labels=read_array(path / "labels.npz", "labels"),
         draw=stored_draw(path) or "",
     )
+
+
+def _experiments(path: Path) -> dict[str, dict[str, Any]]:
+    return RunDirectory(path).manifest().variants or {}

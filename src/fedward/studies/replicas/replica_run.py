@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from fedward.backends.compute import IN_PROCESS, Compute
 from fedward.backends.open import engine_in_words, open_backend
@@ -14,9 +13,11 @@ from fedward.backends.protocol import Backend
 from fedward.base.arrays_file import Arrays
 from fedward.core.types import ServerState
 from fedward.lockstep.lockstep import Lockstep, Training
+from fedward.rundir.manifest import Manifest
 from fedward.rundir.replica_draw import require_draw
 from fedward.rundir.replica_ledgers import write_ledgers
 from fedward.rundir.replica_store import Block, ReplicaDirectory
+from fedward.rundir.results import ReplicasResult
 from fedward.rundir.store import RunDirectory, open_run
 from fedward.studies.progress import Clock, Progress
 from fedward.studies.replicas.replica_guarantees import one_training
@@ -39,16 +40,15 @@ class ReplicaStudy:
         directory = ReplicaDirectory(place, save_space=self.wanted.save_space)
         return run_replicas(self.wanted, directory, compute)
 
-    def result(self, place: RunDirectory) -> dict[str, Any]:
+    def result(self, place: RunDirectory) -> ReplicasResult:
         found = place.result()
-        assert found is not None  # all its replicas are finished
+        assert isinstance(found, ReplicasResult)  # all its replicas are finished
         return found
 
 
-def manifest_of(wanted: ReplicaRun, compute: Compute) -> dict[str, Any]:
+def manifest_of(wanted: ReplicaRun, compute: Compute) -> Manifest:
     """What is run, and by which engine."""
-    first = wanted.first
-    return wanted.manifest() | {"engine": engine_in_words(first.model, first.federation, compute)}
+    return wanted.manifest(engine_in_words(wanted.first.model, wanted.first.federation, compute))
 
 
 def run_replicas(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fedward.base.validate import InvalidValue, whole
 from fedward.config.experiment import Experiment
 from fedward.core.examples import Examples
 from fedward.core.parameters import ParameterSpec
 from fedward.lockstep.lockstep import Training
+from fedward.rundir.manifest import Manifest
 from fedward.studies.training.runner import manifest
 from fedward.studies.training.setup import Setup, prepare
 
@@ -117,18 +117,19 @@ class ReplicaRun:
             for setup in self.variants.values()
         ]
 
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self, engine: str = "") -> Manifest:
         """What is run, for ``run.json``; how many replicas is not part of it: more can be asked for later."""
         found = {name: manifest(setup) for name, setup in self.variants.items()}
-        experiments = {name: variant["experiment"] for name, variant in found.items()}
+        experiments = {name: variant.experiment for name, variant in found.items()}
         shared = next(iter(found.values()))
-        return {
-            "experiment": {"variants": experiments, "save_space": self.save_space},
-            "data": shared["data"],
-            "weights": shared["weights"],
-            "caveat": shared["caveat"],
-            "versions": shared["versions"],
-        }
+        return Manifest(
+            experiment={"variants": experiments, "save_space": self.save_space},
+            data=shared.data,
+            weights=shared.weights,
+            caveat=shared.caveat,
+            versions=shared.versions,
+            engine=engine,
+        )
 
 
 def prepare_variants(experiments: Mapping[str, Experiment], data_dir: Path | None = None) -> dict[str, Setup]:

@@ -13,7 +13,7 @@ from fedward.backends.protocol import Backend
 from fedward.core.examples import Examples
 from fedward.core.types import Job, Row
 from fedward.lockstep.row_store import RowStore
-from fedward.lockstep.sharing import Keys
+from fedward.lockstep.sharing import Keys, SharedRows
 
 
 class SharedJobs:
@@ -46,25 +46,16 @@ class SharedJobs:
 
     def train(self, jobs: Iterable[Job]) -> Iterator[Row]:
         """The rows of one training, in the order of its jobs."""
-        if not self._keeps:
-            for row in self._backend.train(jobs):
-                self.asked, self.run = self.asked + 1, self.run + 1
-                yield row
-            return
-        wanted, keys = list(jobs), Keys()
-        names = [keys.of(job) for job in wanted]
-        missing = [job for job, name in zip(wanted, names, strict=True) if name not in self._rows]
-        new = iter(self._backend.train(missing))
-        for name in names:
+        kept = self._rows if self._keeps else None
+        rows = SharedRows(
+            self._backend, [list(jobs)], Keys(), held=RowStore(), kept=kept, arrived=self._count
+        )
+        for row in rows.of(0):
             self.asked += 1
-            if name in self._rows:
-                yield self._rows.get(name)
-                continue
-            row = next(new)
-            self.run += 1
-            if isinstance(name, tuple):  # one that draws noise is equal to none
-                self._rows.put(name, row)
             yield row
+
+    def _count(self) -> None:
+        self.run += 1
 
     def evaluate(self, parameters: Tensor, examples: Examples) -> Metrics:
         return self._backend.evaluate(parameters, examples)

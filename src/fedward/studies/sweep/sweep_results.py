@@ -8,43 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy import stats
-
 from fedward.base.validate import InvalidValue
 from fedward.config.sweep_section import Point, Sweep
 from fedward.privacy import Guarantee
+from fedward.rundir.results import Mean, TrainingResult
 from fedward.rundir.store import RunDirectory
 from fedward.rundir.sweep_record import weakest
 
 MEASURES = {"accuracy": "accuracy", "attack_success": "attack success", "attack_cost": "attack cost"}
 """The quantities that are averaged, each by its name in ``result.json`` and in words."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mean:
-    """A mean over seeds with a 95 % interval by Student's t; there is none for one seed."""
-
-    mean: float
-    low: float | None
-    high: float | None
-
-    @classmethod
-    def of(cls, values: Sequence[float], least: float = 0.0, most: float = math.inf) -> Mean:
-        """The mean of values that cannot be smaller than ``least`` or larger than ``most``.
-
-        >>> found = Mean.of([0.8, 0.9, 1.0], most=1.0)
-        >>> round(found.mean, 3), round(found.low, 3), round(found.high, 3)
-        (0.9, 0.652, 1.0)
-        >>> Mean.of([0.8])
-        Mean(mean=0.8, low=None, high=None)
-        """
-        mean = float(np.mean(values))
-        if len(values) < 2 or not math.isfinite(mean):
-            return cls(mean=mean, low=None, high=None)
-        error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-        width = float(stats.t.ppf(0.975, len(values) - 1)) * error
-        return cls(mean=mean, low=max(least, mean - width), high=min(most, mean + width))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,27 +61,27 @@ def results(sweep: Sweep, path: Path) -> list[Row]:
 def _row(points: Sequence[Point], path: Path) -> Row:
     found = [_result(path / point.directory) for point in points]
     place = weakest(found)
-    worst = Guarantee.from_json(found[place]["guarantee"])
+    worst = found[place].guarantee
     measures = {}
     for key in MEASURES:
-        numbers = [each[key] for each in found if each.get(key) is not None]
+        numbers = [getattr(each, key) for each in found if getattr(each, key) is not None]
         if len(numbers) == len(found):
             measures[key] = Mean.of(numbers, most=math.inf if key == "attack_cost" else 1.0)
     return Row(
         labels=dict(points[0].labels),
         values=dict(points[0].values),
         seeds=tuple(point.seed for point in points),
-        rounds=tuple(each["rounds"] for each in found),
+        rounds=tuple(each.rounds for each in found),
         epsilon=worst.epsilon if worst.private else None,
         guarantee=worst,
-        statement=found[place]["statement"],
+        statement=found[place].statement,
         measures=measures,
         directories=tuple(point.directory for point in points),
     )
 
 
-def _result(path: Path) -> dict[str, Any]:
+def _result(path: Path) -> TrainingResult:
     result = RunDirectory(path).result()
-    if result is None:
+    if not isinstance(result, TrainingResult):
         raise InvalidValue(f"{path} holds no finished run")
     return result

@@ -22,6 +22,8 @@ from fedward.core.types import ServerState
 from fedward.presets.local_privacy import papers_ledger
 from fedward.privacy.spending import mechanisms
 from fedward.rundir.computed_by import versions
+from fedward.rundir.manifest import Divisor, Manifest, RunData
+from fedward.rundir.results import Measured, TrainingResult
 from fedward.rundir.run_record import RunRecord, load
 from fedward.rundir.spent import Spent, central, in_result
 from fedward.rundir.store import RunDirectory, open_run
@@ -57,7 +59,7 @@ def run(
     ``backend`` runs the jobs of several trainings, this one among them; a new one if not given.
     """
     words = engine_in_words(setup.model, setup.federation, compute.check())
-    directory.begin(manifest(setup) | {"engine": words})
+    directory.begin(manifest(setup, words))
     if directory.result() is not None:
         return
     if backend is not None:
@@ -109,8 +111,8 @@ def _measured(
     last = state.round - 1
     due = state.round % setup.experiment.evaluation.every == 0 or state.round == setup.experiment.rounds
     records = directory.metrics()
-    if due and setup.federation.test is not None and (not records or records[-1]["round"] < last):
-        directory.save_metrics({"round": last, **_measure(setup, backend, state.parameters)[0]})
+    if due and setup.federation.test is not None and (not records or records[-1].round < last):
+        directory.save_metrics(last, _measure(setup, backend, state.parameters)[0])
         records = directory.metrics()
     return clock.progress(
         rounds=state.round,
@@ -120,16 +122,16 @@ def _measured(
     )
 
 
-def _measure(setup: Setup, backend: Backend, parameters: Tensor) -> tuple[dict[str, Any], int]:
+def _measure(setup: Setup, backend: Backend, parameters: Tensor) -> tuple[Measured, int]:
     """What is known of a model after a round, and on how many clean test examples."""
     assert setup.federation.test is not None
     if setup.attack is None or setup.attack.goal is None:
         metrics = backend.evaluate(parameters, setup.federation.test)
-        return {"accuracy": metrics.accuracy, "loss": metrics.loss}, metrics.examples
+        return Measured(accuracy=metrics.accuracy, loss=metrics.loss), metrics.examples
     section = setup.experiment.attack
     bound = section.cost_bound if section is not None else None
     found = measure(backend, parameters, setup.attack.goal, cost_bound=bound, target=setup.target)
-    return found.to_record(), found.main.examples
+    return Measured(**found.to_record()), found.main.examples
 
 
 def _finish(setup: Setup, backend: Backend, directory: RunDirectory, state: ServerState) -> None:
@@ -140,51 +142,46 @@ def _finish(setup: Setup, backend: Backend, directory: RunDirectory, state: Serv
     claims = [] if nothing else [central(state.ledger, setup.delta, setup.accountant)]
     module = copy.deepcopy(setup.model)
     ParameterSpec.of(module).load(module, state.parameters)
-    result: dict[str, Any] = {
-        "rounds": state.round,
-        "stopped_by_budget": state.round < setup.experiment.rounds,
-        **in_result(spent, {"delta": setup.delta, "accountant": setup.accountant, "caveat": setup.caveat}),
-    }
+    about = Manifest(experiment={}, delta=setup.delta, accountant=setup.accountant, caveat=setup.caveat)
+    known: dict[str, Any] = in_result(spent, about)
     if setup.algorithm.noise_source == "seeded":
-        result["rejected_updates"] = directory.rejected()
+        known["rejected_updates"] = sum(len(each.rejected) for each in directory.telemetry())
+        known["kept_rounds"] = directory.kept()
+        if setup.attack is not None:
+            known["norms"] = directory.mean_norms(setup.attack.adversary.rounds)
     if setup.attack is not None:
-        result["notes"] = list(setup.attack.notes)
-        if setup.algorithm.noise_source == "seeded":
-            result["norms"] = directory.mean_norms(setup.attack.adversary.rounds)
-    if setup.algorithm.noise_source == "seeded":
-        result["kept_rounds"] = directory.kept()
+        known["notes"] = list(setup.attack.notes)
     if setup.federation.test is not None:
-        record, examples = _measure(setup, backend, state.parameters)
-        result |= {**record, "test_examples": examples}
+        measured, examples = _measure(setup, backend, state.parameters)
+        known |= measured.to_json() | {"test_examples": examples}
+    stopped = state.round < setup.experiment.rounds
+    result = TrainingResult(rounds=state.round, stopped_by_budget=stopped, **known)
     directory.finish(module, state.ledger, claims, result, state.users, papers)
 
 
-def manifest(setup: Setup) -> dict[str, Any]:
+def manifest(setup: Setup, engine: str = "") -> Manifest:
     """What is run, for ``run.json``."""
     experiment = setup.experiment.model_dump(mode="json")
     # Where files lie is not part of what is run; what is in them is.
     experiment["data"].pop("data_dir", None)
     experiment["model"].pop("weights")
-    data = {"users": setup.federation.num_users, "digest": data_digest(setup.federation)}
+    data: dict[str, Any] = {"users": setup.federation.num_users, "digest": data_digest(setup.federation)}
     if setup.weights is not None:
         data["initial_model"] = setup.weights.digest
     if setup.target is not None:
         experiment["attack"].pop("target_model")
         data["target_model"] = tensor_digest(setup.target)
-    return {
-        "experiment": experiment,
-        "data": data,
-        "weights": None if setup.weights is None else str(setup.weights),
-        "caveat": setup.caveat,
-        "divisor": divisor(setup),
-        "delta": setup.delta,
-        "accountant": setup.accountant,
-        "accounting": setup.algorithm.accounting,
-        "versions": versions(),
-    }
-
-
-def divisor(setup: Setup) -> dict[str, Any] | None:
-    """m̄ and whether it was declared; None where no sum is divided by a constant."""
     terms = setup.algorithm.new_ledger().terms
-    return None if terms.divisor is None else {"size": terms.divisor, "declared": terms.declared}
+    divisor = None if terms.divisor is None else Divisor(size=terms.divisor, declared=terms.declared)
+    return Manifest(
+        experiment=experiment,
+        data=RunData(**data),
+        weights=None if setup.weights is None else str(setup.weights),
+        caveat=setup.caveat,
+        divisor=divisor,
+        delta=setup.delta,
+        accountant=setup.accountant,
+        accounting=setup.algorithm.accounting,
+        versions=versions(),
+        engine=engine,
+    )

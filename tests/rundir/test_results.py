@@ -12,7 +12,8 @@ from rich.console import Console
 from fedward.base.validate import InvalidValue
 from fedward.report.page import render
 from fedward.report.terminal import run_table as terminal
-from fedward.rundir.result_file import checked_result
+from fedward.rundir.manifest import Manifest
+from fedward.rundir.results import Measured, MeasuredRound, TrainingResult, read_result
 from fedward.rundir.run_record import load
 from fedward.rundir.store import RunDirectory
 from fedward.studies.training.runner import Setup
@@ -32,7 +33,7 @@ def printed(setup: Setup, path: Path) -> str:
     """What ``fedward run`` prints of a finished run."""
     console, directory = Console(width=200, file=io.StringIO()), RunDirectory(path)
     result = directory.result()
-    assert result is not None
+    assert isinstance(result, TrainingResult)
     terminal.result(console, setup, directory.ledger(), result, directory.metrics())
     return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
 
@@ -77,7 +78,9 @@ def test_what_is_damaged_anywhere_is_refused_or_can_be_printed(
 
 def test_what_a_run_writes_is_accepted(finished: tuple[Setup, Path]) -> None:
     setup, path = finished
-    assert RunDirectory(path).result() == json.loads((path / "result.json").read_text())
+    result = RunDirectory(path).result()
+    assert result is not None
+    assert result.to_json() == json.loads((path / "result.json").read_text())
     assert len(RunDirectory(path).metrics()) == 2
     assert "attack success" in printed(setup, path)
     assert render([load(path)])
@@ -95,7 +98,7 @@ def test_results_of_replicas_are_checked_as_such(content: dict[str, Any], what: 
     with pytest.raises(
         InvalidValue, match=f"result.json is damaged, {what}.*: remove it, and the same command"
     ):
-        checked_result(content, {"experiment": {"variants": {}}}, Path("result.json"))
+        read_result(content, Manifest(experiment={"variants": {}}), Path("result.json"))
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"rounds": 2}', "\x00", "[" * 100_000])
@@ -111,3 +114,35 @@ def test_a_damaged_result_is_one_line_that_says_what_to_do(tmp_path: Path, conte
     (tmp_path / "result.json").unlink()
     run_to_end(setup, tmp_path)
     assert left(tmp_path) == whole
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ({"round": 3, "accuracy": 0.5}, "it says 'accuracy' alone"),
+        ({"round": 3, "accuracy": None, "loss": None}, "'accuracy' is None"),
+        ({"round": 3, "accuracy": "high", "loss": 1.0}, "'accuracy' is 'high'"),
+        ({"round": 3, "accuracy": True, "loss": 1.0}, "'accuracy' is True"),
+        ({"accuracy": 0.5, "loss": 1.0}, "it does not say 'round'"),
+        ({"round": 3, "attacks": {"a": {"success": 1.0}}}, "'attacks' is {'a': {'success': 1.0}}"),
+    ],
+)
+def test_what_is_wrong_with_a_record_is_said_with_its_key_and_value(
+    content: dict[str, Any], what: str
+) -> None:
+    with pytest.raises(InvalidValue) as raised:
+        MeasuredRound.read(content, Path("rounds.jsonl"), "put back a copy of it", "in round 3 ")
+    assert str(raised.value) == f"rounds.jsonl is damaged, in round 3 {what}: put back a copy of it"
+
+
+def test_what_is_not_finite_is_null_and_what_was_never_set_is_not_written() -> None:
+    measured = Measured(accuracy=0.5, loss=float("nan"))
+    assert measured.to_json() == {"accuracy": 0.5, "loss": None}
+    assert Measured().to_json() == {}
+    again = Measured.model_validate(measured.to_json())
+    assert (again.accuracy, again.loss) == (0.5, None)
+
+
+def test_keys_of_a_later_version_are_kept() -> None:
+    content = {"round": 3, "accuracy": 0.5, "loss": 1.0, "calibration": 0.1}
+    assert MeasuredRound.model_validate(content).to_json() == content
