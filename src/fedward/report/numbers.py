@@ -84,10 +84,10 @@ def finite(value: float | None, form: str = ".4f") -> str:
     return "not finite" if value is None else format(value, form)
 
 
-def measured(metrics: Measured | None) -> tuple[str, ...]:
+def measures_in_words(metrics: Measured | None) -> tuple[str, ...]:
     """Accuracy and attack success, as far as they are known.
 
-    >>> measured(Measured(accuracy=0.9166, loss=0.3, attack_success=0.5, attack_cost=None))
+    >>> measures_in_words(Measured(accuracy=0.9166, loss=0.3, attack_success=0.5, attack_cost=None))
     ('accuracy 91.7 %', 'attack success 50.0 %')
     """
     known = metrics or Measured()
@@ -118,10 +118,10 @@ def size(count: float) -> str:
     return f"{count / 1000**power:.1f} {('', 'kB', 'MB', 'GB', 'TB')[power]}"
 
 
-def thinned(items: Sequence[T], most: int) -> list[T]:
+def thin(items: Sequence[T], most: int) -> list[T]:
     """At most so many, evenly spread, the first and the last among them.
 
-    >>> thinned(range(100), 4)
+    >>> thin(range(100), 4)
     [0, 33, 66, 99]
     """
     if len(items) <= most:
@@ -129,7 +129,7 @@ def thinned(items: Sequence[T], most: int) -> list[T]:
     return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
 
 
-def guessed(epsilon: float, delta: float) -> float:
+def best_guess(epsilon: float, delta: float) -> float:
     """How often the best guess is right, at most, where a coin would be right half of the time.
 
         (e^ε + δ) / (e^ε + 1)
@@ -137,7 +137,7 @@ def guessed(epsilon: float, delta: float) -> float:
     What (ε, δ) allows an observer who has to tell two neighbours apart that are equally likely
     (Kairouz, Oh and Viswanath 2015).
 
-    >>> round(guessed(1.0, 0.0), 4), guessed(0.0, 0.0), guessed(1000.0, 0.1)
+    >>> round(best_guess(1.0, 0.0), 4), best_guess(0.0, 0.0), best_guess(1000.0, 0.1)
     (0.7311, 0.5, 1.0)
     """
     return min(1.0, 1.0 - (1.0 - delta) / (math.exp(min(epsilon, 700.0)) + 1.0))

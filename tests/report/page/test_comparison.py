@@ -5,14 +5,14 @@ import shutil
 from pathlib import Path
 
 from fedward.report.page import render
-from fedward.report.page.comparison import compared
+from fedward.report.page.comparison import compare_runs
 from fedward.report.page.example_looks import Library
 from fedward.report.page.run_part import run_part
 from fedward.rundir.run_record import RunRecord, load
 
 
 def test_the_delta_of_one_training_stands_beside_its_epsilon(certified_run: Path, private_run: Path) -> None:
-    found = compared({"many": load(certified_run), "one": load(private_run)})
+    found = compare_runs({"many": load(certified_run), "one": load(private_run)})
     titles = [column.title for column in found.table.columns]
     place = titles.index("δ")
     many, one = found.table.rows
@@ -27,7 +27,7 @@ def test_initial_weights_are_said_beside_the_table(private_run: Path, tmp_path: 
     (copied / "run.json").write_text(
         json.dumps(manifest | {"caveat": "the initial weights a.pt are not covered"})
     )
-    notes = compared({"one": load(private_run), "other": load(copied)}).notes
+    notes = compare_runs({"one": load(private_run), "other": load(copied)}).notes
     assert "other: the initial weights a.pt are not covered." in notes
     assert not any(note.startswith("one:") for note in notes)
 

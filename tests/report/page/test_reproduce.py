@@ -16,7 +16,7 @@ from fedward.backends.compute import IN_PROCESS
 from fedward.config import experiment as config
 from fedward.config.vary import Axis, variants
 from fedward.report.page.experiment_text import toml
-from fedward.report.page.reproduce import of_replicas, of_run
+from fedward.report.page.reproduce import recipe_of_replicas, recipe_of_run
 from fedward.rundir.run_record import load
 from tiny_experiment import CONTENT
 
@@ -48,14 +48,14 @@ def test_the_file_on_the_page_is_the_experiment_that_was_run(name: str) -> None:
 
 def test_the_command_of_a_run_names_its_file(private_run: Path) -> None:
     run = load(private_run)
-    recipe = of_run(run)  # type: ignore[arg-type]
+    recipe = recipe_of_run(run)  # type: ignore[arg-type]
     ((file, text),) = recipe.files
     assert recipe.command == f"fedward run {file} --out runs/private-again"
     assert config.parse(text) == config.from_content(run.experiment)  # type: ignore[union-attr]
 
 
 def test_the_command_of_a_certificate_claims_the_same(certified_run: Path) -> None:
-    words = shlex.split(of_replicas(load(certified_run)).command)  # type: ignore[arg-type]
+    words = shlex.split(recipe_of_replicas(load(certified_run)).command)  # type: ignore[arg-type]
     assert words[:2] == ["fedward", "certify"]
     assert words[words.index("-m") + 1] == "200"
     assert words[words.index("--score") + 1] == "vote"
@@ -64,7 +64,7 @@ def test_the_command_of_a_certificate_claims_the_same(certified_run: Path) -> No
 
 def test_variants_come_back_from_the_command(varied_run: Path) -> None:
     run = load(varied_run)
-    recipe = of_replicas(run)  # type: ignore[arg-type]
+    recipe = recipe_of_replicas(run)  # type: ignore[arg-type]
     words = shlex.split(recipe.command)
     axis = Axis.parse(words[words.index("--vary") + 1])
     assert (axis.key, axis.values) == ("algorithm.noise_multiplier", (1.5, 2.0))
@@ -83,13 +83,14 @@ def test_a_recipe_says_whether_it_trains_the_same_replicas(tmp_path: Path) -> No
     }
     options: dict[str, Any] = {"replicas": 2, "compute": IN_PROCESS, "quiet": True}
     costs = fedward.certify(CONTENT | {"attack": attack}, attackers=[1], out=tmp_path / "a", **options)
-    said = " ".join(of_replicas(costs).notes)
+    said = " ".join(recipe_of_replicas(costs).notes)
     assert (
         "fedward certify --attackers, which draws them for what is claimed; this command trains others"
         in said
     )
     predictions = fedward.certify(CONTENT, out=tmp_path / "b", **options)
-    assert of_replicas(predictions).notes == ()
+    assert recipe_of_replicas(predictions).notes == ()
     assert (
-        "bound to no claims: this command draws others" in of_replicas(replace(predictions, draw="")).notes[0]
+        "bound to no claims: this command draws others"
+        in recipe_of_replicas(replace(predictions, draw="")).notes[0]
     )

@@ -8,7 +8,7 @@ from dp_accounting import ComposedDpEvent, GaussianDpEvent, PoissonSampledDpEven
 
 from fedward.privacy import epsilon_of
 from fedward.privacy.ledger import Entry
-from fedward.report.page.run_charts import spent
+from fedward.report.page.run_charts import epsilon_curves
 from fedward.rundir.run_record import RunRecord, load
 
 
@@ -20,7 +20,7 @@ def a_run(path: Path) -> RunRecord:
 
 def test_every_accountant_is_asked_for_every_round(private_run: Path) -> None:
     run = a_run(private_run)
-    found = spent(run)
+    found = epsilon_curves(run)
     assert found is not None
     assert list(found.epsilons) == ["moments (the papers')", "rdp", "pld"]
     assert run.ledger is not None
@@ -36,18 +36,18 @@ def test_every_accountant_is_asked_for_every_round(private_run: Path) -> None:
 
 
 def test_a_run_without_a_guarantee_spends_nothing_that_is_known(attacked_run: Path) -> None:
-    assert spent(a_run(attacked_run)) is None
+    assert epsilon_curves(a_run(attacked_run)) is None
 
 
 def test_where_users_protect_themselves_it_is_the_one_drawn_most_often(own_protection_run: Path) -> None:
     run = a_run(own_protection_run)
-    found = spent(run)
+    found = epsilon_curves(run)
     assert found is not None
     assert run.users is not None
     for name, accountant in (("moments (the papers')", "moments"), ("rdp", "rdp")):
         largest = run.users.guarantees(run.manifest.delta, accountant).worst.epsilon
         assert found.epsilons[name][-1] == (3.0, pytest.approx(largest))
-    assert spent(dataclasses.replace(run, telemetry=())) is None
+    assert epsilon_curves(dataclasses.replace(run, telemetry=())) is None
 
 
 def test_rounds_in_which_the_bound_looked_at_norms_are_drawn_too(private_run: Path) -> None:
@@ -56,7 +56,7 @@ def test_rounds_in_which_the_bound_looked_at_norms_are_drawn_too(private_run: Pa
     both = ComposedDpEvent([GaussianDpEvent(2.0), GaussianDpEvent(3.0)])
     event = PoissonSampledDpEvent(0.5, both)
     looking = dataclasses.replace(run.ledger, entries=(Entry(event=event, first_round=0, count=3),))
-    found = spent(dataclasses.replace(run, ledger=looking, result=None))
+    found = epsilon_curves(dataclasses.replace(run, ledger=looking, result=None))
     assert found is not None
     wanted = [epsilon_of([(event, t)], 1e-2, "rdp", "add/remove") for t in (1, 2, 3)]
     assert [epsilon for _, epsilon in found.epsilons["rdp"]] == pytest.approx(wanted)

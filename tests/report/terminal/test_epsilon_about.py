@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from fedward.privacy import Guarantee
 from fedward.report.terminal.console import plain_console
-from fedward.report.terminal.epsilon_about import differing, in_common
+from fedward.report.terminal.epsilon_about import common_lines, differing_columns
 from fedward.report.terminal.sweep_table import table, to_csv
 from fedward.studies.sweep.sweep_results import Row
 
@@ -23,25 +23,27 @@ NONE = replace(USER, epsilon=float("inf"), reason="no noise is added", delta=0.5
 
 
 def test_what_all_have_in_common_is_said_once() -> None:
-    assert differing([USER, NONE, USER]) == {}
-    assert in_common([USER, NONE, USER]) == [
+    assert differing_columns([USER, NONE, USER]) == {}
+    assert common_lines([USER, NONE, USER]) == [
         "each ε: δ = 0.001, user level, add/remove, pld accountant, seeded noise: research only"
     ]
-    assert in_common([NONE]) == []
+    assert common_lines([NONE]) == []
 
 
 def test_what_they_differ_in_has_a_column() -> None:
-    assert differing([USER, NONE, EXAMPLE]) == {
+    assert differing_columns([USER, NONE, EXAMPLE]) == {
         "δ": ["0.001", "", "1e-05"],
         "unit": ["user level", "", "example level"],
     }
-    assert in_common([USER, EXAMPLE]) == ["each ε: add/remove, pld accountant, seeded noise: research only"]
+    assert common_lines([USER, EXAMPLE]) == [
+        "each ε: add/remove, pld accountant, seeded noise: research only"
+    ]
 
 
 def test_caveats_are_said_of_how_many_they_are() -> None:
     warned = replace(USER, caveat="weights are not covered")
-    assert in_common([warned, warned])[1:] == ["weights are not covered"]
-    assert in_common([warned, USER, NONE])[1:] == ["1 of them: weights are not covered"]
+    assert common_lines([warned, warned])[1:] == ["weights are not covered"]
+    assert common_lines([warned, USER, NONE])[1:] == ["1 of them: weights are not covered"]
 
 
 def row(label: str, guarantee: Guarantee) -> Row:

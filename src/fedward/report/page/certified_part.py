@@ -105,19 +105,19 @@ def certified_part(run: ReplicasRecord, key: str, library: Library) -> Certified
         charts=tuple(chart for chart in certified_charts(run, key) if chart.drawn),
         table=certified_table(run),
         most=max(1, int(first.attacks[0].k.max())),
-        said=said(counts, counts.start, first.examples),
+        said=counts_in_words(counts, counts.start, first.examples),
         examples=examples,
         total=first.examples,
         no_pictures=why,
     )
 
 
-def said(counts: ThreatCounts, k: int, total: int) -> str:
+def counts_in_words(counts: ThreatCounts, k: int, total: int) -> str:
     """How many are certified against k; the page's script says the same for every k.
 
     >>> right, wrong = [[0, 10], [3, 5]], [[0, 1]]
     >>> counts = ThreatCounts(threat="inject", title="", right=right, wrong=wrong, last=9, start=0, shown=[])
-    >>> said(counts, 1, 20).partition(";")[2]
+    >>> counts_in_words(counts, 1, 20).partition(";")[2]
     ' 0 more are certified, but not right.'
     """
     right, wrong = (sum(n for largest, n in own if largest >= k) for own in (counts.right, counts.wrong))

@@ -13,7 +13,7 @@ from typing import Literal
 
 from markupsafe import Markup, escape
 
-from fedward.report.numbers import at_most_figure, figure, percent, percent_certified, thinned
+from fedward.report.numbers import at_most_figure, figure, percent, percent_certified, thin
 from fedward.report.page.axis import Axis
 from fedward.report.page.tables import Cell, Table, numbers
 from fedward.report.page.templates import fill
@@ -97,14 +97,14 @@ class Chart:
 
         lines = []
         for number, line in enumerate(self.lines):
-            points = thinned(line.points, _MOST_POINTS)
+            points = thin(line.points, _MOST_POINTS)
             places = [f"{x(each):.1f} {y(height):.1f}" for each, height in points]
             if line.stairs:
                 corners = [f"{x(b):.1f} {y(a):.1f}" for (_, a), (b, _) in itertools.pairwise(points)]
                 places[1:] = [each for pair in zip(corners, places[1:], strict=True) for each in pair]
             marks = [
                 _mark(number, x(a), y(b), f"{line.name}, {self.x} {self.place(a)}: {self.number(b)}")
-                for a, b in thinned(points, _MOST_MARKS)
+                for a, b in thin(points, _MOST_MARKS)
             ]
             if points:
                 lines.append((style(number), f"M{'L'.join(places)}", Markup("".join(marks))))
@@ -136,7 +136,7 @@ class Chart:
                 Cell(f"{x:g}" if self.across == "count" else self.place(x), x),
                 *(Cell(self.number(own[x]), own[x]) if x in own else Cell("") for own in values),
             ]
-            for x in thinned(xs, _MOST_ROWS)
+            for x in thin(xs, _MOST_ROWS)
         ]
         left_out = f" (every {-(-len(xs) // _MOST_ROWS)}th or so)" if len(xs) > _MOST_ROWS else ""
         return Table(

@@ -9,9 +9,9 @@ from typing import Any
 from fedward.privacy import Guarantee
 from fedward.report.numbers import percent
 from fedward.report.page.chart import Chart, Line
-from fedward.report.page.experiment_text import differing
+from fedward.report.page.experiment_text import differing_keys
 from fedward.report.page.run_charts import curve
-from fedward.report.page.tables import Cell, Column, Table, promised, share
+from fedward.report.page.tables import Cell, Column, Table, bound_cell, share_cell
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord
 
@@ -30,7 +30,7 @@ class Comparison:
     notes: tuple[str, ...]
 
 
-def compared(records: Mapping[str, Record]) -> Comparison:
+def compare_runs(records: Mapping[str, Record]) -> Comparison:
     """The runs, by the names that they have in the page."""
     rows = [row for name, record in records.items() for row in _rows(name, record)]
     runs = {name: record for name, record in records.items() if isinstance(record, RunRecord)}
@@ -53,7 +53,7 @@ def _rows(name: str, record: Record) -> Iterator[dict[str, Cell]]:
         last, state = record.last, "finished" if record.finished else "not finished"
         rounds = Cell(f"{record.rounds} of {record.experiment['rounds']}", record.rounds)
         row = _row(name, record.experiment, last.accuracy, state, _guarantee(record))
-        yield row | {"attack success": share(last.attack_success), "rounds": rounds}
+        yield row | {"attack success": share_cell(last.attack_success), "rounds": rounds}
     elif isinstance(record, InferenceRecord):
         state = f"{record.kind}, not finished"
         if record.best is not None:
@@ -69,7 +69,7 @@ def _rows(name: str, record: Record) -> Iterator[dict[str, Cell]]:
             one = record.one_training(variant)
             successes = [each.value for key, each in values.items() if key.startswith("success.")]
             guarantee, of = one if one.proven else None, " (one training)"
-            success = share(sum(successes) / len(successes) if successes else None)
+            success = share_cell(sum(successes) / len(successes) if successes else None)
             row = _row(_name(name, variant), experiment, accuracy, state, guarantee, of)
             yield row | {"attack success": success}
 
@@ -87,10 +87,10 @@ def _row(
     return {
         "run": Cell(name),
         "algorithm": Cell(str(experiment["algorithm"].get("preset", "?"))),
-        "accuracy": share(accuracy),
-        "attack success": share(None),
-        "ε": promised(epsilon, of, none="no guarantee"),
-        "δ": promised(delta),
+        "accuracy": share_cell(accuracy),
+        "attack success": share_cell(None),
+        "ε": bound_cell(epsilon, of, none="no guarantee"),
+        "δ": bound_cell(delta),
         "rounds": Cell(str(experiment["rounds"]), experiment["rounds"]),
         "state": Cell(state),
     }
@@ -127,7 +127,7 @@ def _different(records: Mapping[str, Record]) -> Table | None:
             record.experiments if isinstance(record, ReplicasRecord) else {"all": record.experiment}
         ).items()
     }
-    varying = differing(list(experiments.values()))
+    varying = differing_keys(list(experiments.values()))
     if not varying:
         return None
     return Table(

@@ -77,7 +77,7 @@ def looks(federation: Federation, examples: Examples) -> list[Look]:
     return [Look() for _ in range(len(examples))]
 
 
-def together(federation: Federation, groups: Sequence[Examples]) -> list[list[Look]]:
+def looks_of_groups(federation: Federation, groups: Sequence[Examples]) -> list[list[Look]]:
     """The looks of several groups of examples, stretched alike so that they can be compared."""
     if any(isinstance(group.x, Ragged) for group in groups):
         return [looks(federation, group) for group in groups]

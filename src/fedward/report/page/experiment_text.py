@@ -52,10 +52,10 @@ def _key(name: str) -> str:
     return name if bare else value(name)
 
 
-def differing(experiments: Sequence[Mapping[str, Any]]) -> dict[str, list[Fact | None]]:
+def differing_keys(experiments: Sequence[Mapping[str, Any]]) -> dict[str, list[Fact | None]]:
     """The dotted keys in which they differ, with the value of each; None where it is not set.
 
-    >>> differing([{"seed": 1, "data": {"users": 5}}, {"seed": 1, "data": {"users": 6}}])
+    >>> differing_keys([{"seed": 1, "data": {"users": 5}}, {"seed": 1, "data": {"users": 6}}])
     {'data.users': [5, 6]}
     """
     known = [dict(flat(dict(each))) for each in experiments]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fedward.privacy import Guarantee
 from fedward.privacy.caveats import WEIGHTS
-from fedward.report.numbers import at_most, at_most_figure, factor, guessed
+from fedward.report.numbers import at_most, at_most_figure, best_guess, factor
 from fedward.report.page.templates import read
 
 _WORDS = tomllib.loads(read("guarantee_words.toml"))
@@ -37,7 +37,7 @@ def promise(guarantee: Guarantee, *, seed: int, finished: bool = True) -> Promis
         heading = f"Not a guarantee: the papers' figure is ε = {epsilon}"
         return Promise(heading=heading, sentences=(say["papers"],), statement=statement)
     worlds, question = _WORDS[guarantee.unit][guarantee.adjacency]
-    best = guessed(guarantee.epsilon, guarantee.delta)
+    best = best_guess(guarantee.epsilon, guarantee.delta)
     reading = next(text for most, text in _WORDS["readings"].items() if best <= float(most))
     sentences = [
         say["odds"].format(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from fedward.report.page.chart import Chart, Line
 from fedward.report.page.guarantee_words import Promise, promise
 from fedward.report.page.inference_words import between, findings, question, verdict
 from fedward.report.page.part import Part, about
-from fedward.report.page.reproduce import of_inference
+from fedward.report.page.reproduce import recipe_of_inference
 from fedward.report.page.tables import Cell, Column, Table, numbers
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.results import IntervalRecord
@@ -49,7 +49,7 @@ def inference_part(run: InferenceRecord, key: str, name: str) -> InferencePart:
         table=_table(run) if run.finished else None,
         charts=tuple(inference_charts(run, key)),
         promise=None if guarantee is None else promise(guarantee, seed=int(run.experiment["seed"])),
-        recipe=of_inference(run),
+        recipe=recipe_of_inference(run),
     )
 
 
@@ -104,22 +104,17 @@ def inference_charts(run: InferenceRecord, key: str) -> Iterator[Chart]:
     """The ROC curves over all false positive rates, and where false alarms are few."""
     if not run.curves.attacks:
         return
-    axes: dict[str, Any] = {"x": "wrongly accused", "y": "found", "percent": True}
-    yield Chart(
-        key=f"{key}-roc",
-        title="Who is found, against who is accused wrongly",
-        across="share",
-        lines=tuple(_lines(run, np.linspace(0.0, 1.0, 101))),
-        notes=(
-            "Every attack can be made bolder or more careful: further right it accuses more, rightly and "
-            "wrongly. The higher the curve, the better the attack; the area under it is the AUC. "
-            "Nothing can lie above what privacy allows, but for chance.",
-        ),
-        **axes,
+    roc = partial(Chart, x="wrongly accused", y="found", percent=True)
+    bolder = (
+        "Every attack can be made bolder or more careful: further right it accuses more, rightly and "
+        "wrongly. The higher the curve, the better the attack; the area under it is the AUC. "
+        "Nothing can lie above what privacy allows, but for chance."
     )
+    title, lines = "Who is found, against who is accused wrongly", _lines(run, np.linspace(0.0, 1.0, 101))
+    yield roc(key=f"{key}-roc", title=title, across="share", lines=tuple(lines), notes=(bolder,))
     least = 1 / max(found.negatives for found in run.attacks.values())
     if least < _FEW:
-        yield Chart(
+        yield roc(
             key=f"{key}-careful",
             title="The same where false alarms are few",
             log=True,
@@ -129,7 +124,6 @@ def inference_charts(run: InferenceRecord, key: str) -> Iterator[Chart]:
                 "Both axes are logarithmic. An attack that is sure about a few and knows nothing of the "
                 "others shows here, and hardly in the AUC.",
             ),
-            **axes,
         )
 
 

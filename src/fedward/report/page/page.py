@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fedward.base.durable_files import write_atomically, writing
 from fedward.base.validate import InvalidValue
-from fedward.report.page.comparison import compared
+from fedward.report.page.comparison import compare_runs
 from fedward.report.page.example_looks import Library
 from fedward.report.page.inference_part import InferencePart, inference_part
 from fedward.report.page.replicas_part import ReplicasPart, replicas_part
@@ -80,7 +80,7 @@ def render(records: Sequence[Record], data_dir: Path | None = None) -> str:
         script=script,
         policy=_POLICY.format(style=_digest(style), script=_digest(script)),
         parts=parts,
-        compared=compared(named) if several else None,
+        compared=compare_runs(named) if several else None,
     )
     return str(page)
 

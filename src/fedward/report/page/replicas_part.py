@@ -12,7 +12,7 @@ from fedward.report.page.chart import Chart, Line
 from fedward.report.page.example_looks import Library
 from fedward.report.page.guarantee_words import Promise, promise
 from fedward.report.page.part import Part, about
-from fedward.report.page.reproduce import of_replicas
+from fedward.report.page.reproduce import recipe_of_replicas
 from fedward.report.page.tables import Cell, Column, Table, numbers
 from fedward.report.terminal.certified_table import title
 from fedward.rundir.run_record import ReplicasRecord
@@ -50,7 +50,7 @@ def replicas_part(run: ReplicasRecord, key: str, name: str, library: Library) ->
         measured=_measured(run),
         charts=tuple(chart for chart in costs if chart.drawn),
         certified=certified_part(run, f"{key}-certified", library) if run.certificates else None,
-        recipe=of_replicas(run),
+        recipe=recipe_of_replicas(run),
     )
 
 

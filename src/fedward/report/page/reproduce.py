@@ -12,7 +12,7 @@ from fedward.attacks.inference import PropertyInference
 from fedward.base.validate import InvalidValue
 from fedward.certificates.certificate import Certificate
 from fedward.config.vary import Axis, variants
-from fedward.report.page.experiment_text import differing, toml, value
+from fedward.report.page.experiment_text import differing_keys, toml, value
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.manifest import Manifest
 from fedward.rundir.results import MembershipResult
@@ -48,13 +48,13 @@ def _recipe(
     )
 
 
-def of_run(run: RunRecord) -> Recipe:
+def recipe_of_run(run: RunRecord) -> Recipe:
     """``fedward run`` with the run's own experiment."""
     notes = _notes(run.manifest, [run.experiment])
     return _recipe(run, ["run"], _data(run.experiment), {_stem(run): toml(run.experiment)}, notes)
 
 
-def of_replicas(run: ReplicasRecord) -> Recipe:
+def recipe_of_replicas(run: ReplicasRecord) -> Recipe:
     """``fedward replicas`` or ``fedward certify`` with as many trainings as are finished."""
     stem, experiments = _stem(run), list(run.experiments.values())
     options = ["-m", str(run.replicas or 1)]
@@ -87,7 +87,7 @@ def _drawn(run: ReplicasRecord) -> list[str]:
     return [f"{_COSTS}; these are its trainings."] if costs else []
 
 
-def of_inference(run: InferenceRecord) -> Recipe:
+def recipe_of_inference(run: InferenceRecord) -> Recipe:
     """``fedward infer`` with the run's own experiment, as far as its files say what was asked for."""
     experiment = dict(run.experiment)
     notes = _notes(run.manifest, [experiment])
@@ -138,7 +138,7 @@ def _claims(certificate: Certificate) -> list[str]:
 
 def _axes(experiments: Mapping[str, dict[str, Any]]) -> list[Axis] | None:
     """What ``--vary`` has to be told to get these variants; None if it cannot."""
-    varying = differing(list(experiments.values()))
+    varying = differing_keys(list(experiments.values()))
     if any(None in values for values in varying.values()):
         return None
     try:

@@ -13,7 +13,7 @@ from fedward.base.validate import InvalidValue
 from fedward.privacy import ACCOUNTANTS, Ledger
 from fedward.privacy.older_words import PAPERS_SAMPLING
 from fedward.privacy.remembered import guarantee_of
-from fedward.report.numbers import at_most_figure, thinned
+from fedward.report.numbers import at_most_figure, thin
 from fedward.report.page.chart import Chart, Line, Point
 from fedward.rundir.run_record import RunRecord
 
@@ -36,7 +36,7 @@ def run_charts(run: RunRecord, key: str) -> Iterator[Chart]:
         notes=(note,) if success else (),
     )
     yield _norms(run, key)
-    if (spending := spent(run)) is not None:
+    if (spending := epsilon_curves(run)) is not None:
         whose = "Users protect themselves: this is the one that was drawn most often."
         note = "Every accountant proves its own ε for the same noise; the smallest is the tightest. "
         note += f"The run is accounted for by {run.manifest.accountant}."
@@ -93,7 +93,7 @@ def _norms(run: RunRecord, key: str) -> Chart:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spent:
+class EpsilonCurves:
     """ε at δ after some rounds, for each accountant, and what is said about those that have none."""
 
     delta: float
@@ -101,9 +101,9 @@ class Spent:
     notes: tuple[str, ...]
 
 
-def spent(run: RunRecord) -> Spent | None:
+def epsilon_curves(run: RunRecord) -> EpsilonCurves | None:
     """ε over the rounds of a run; None if it has no guarantee, or none that is known for every round."""
-    rounds = thinned(range(1, run.rounds + 1), max(_MOST.values()))
+    rounds = thin(range(1, run.rounds + 1), max(_MOST.values()))
     ledgers = dict(_ledgers(run, rounds))
     if not ledgers or any(ledger.reason for ledger in ledgers.values()):
         return None
@@ -120,7 +120,7 @@ def spent(run: RunRecord) -> Spent | None:
             if not last.private:
                 return None
             # An accountant that has no proof refuses at once; only one that has is asked for all rounds.
-            some = thinned(rounds, _MOST[name])[:-1]
+            some = thin(rounds, _MOST[name])[:-1]
             points = [(float(t), guarantee_of(ledgers[t], delta, name).epsilon) for t in some]
         except InvalidValue as error:
             notes.append(f"{label} is not drawn: {error}.")
@@ -129,7 +129,7 @@ def spent(run: RunRecord) -> Spent | None:
             label += ", no proof"
             notes.append(f"{label}: {PAPERS_SAMPLING}.")
         found[label] = (*points, (float(rounds[-1]), last.epsilon))
-    return Spent(delta=delta, epsilons=found, notes=tuple(notes)) if found else None
+    return EpsilonCurves(delta=delta, epsilons=found, notes=tuple(notes)) if found else None
 
 
 def _ledgers(run: RunRecord, rounds: list[int]) -> Iterator[tuple[int, Ledger]]:

@@ -13,7 +13,7 @@ from fedward.report.numbers import at_most_figure, figure, many, percent
 from fedward.report.page.example_looks import Library
 from fedward.report.page.guarantee_words import Promise, promise
 from fedward.report.page.part import Fact, Part, about
-from fedward.report.page.reproduce import of_run
+from fedward.report.page.reproduce import recipe_of_run
 from fedward.report.page.run_charts import run_charts
 from fedward.report.page.tables import Cell, Table, numbers
 from fedward.report.page.triggered import Trigger, triggers
@@ -54,7 +54,7 @@ def run_part(run: RunRecord, key: str, name: str, library: Library) -> RunPart:
         users=_users(run),
         triggers=found,
         no_triggers=why,
-        recipe=of_run(run),
+        recipe=recipe_of_run(run),
     )
 
 

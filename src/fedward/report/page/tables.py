@@ -23,12 +23,12 @@ class Cell:
         return self.value if isinstance(self.value, str) else f"{self.value:.17g}"
 
 
-def share(value: float | None) -> Cell:
+def share_cell(value: float | None) -> Cell:
     """A share in percent; nothing where there is none."""
     return Cell("") if value is None else Cell(percent(value), value)
 
 
-def promised(value: float | None, of: str = "", none: str = "") -> Cell:
+def bound_cell(value: float | None, of: str = "", none: str = "") -> Cell:
     """An ε or a δ, which is rounded up."""
     return Cell(none) if value is None else Cell(f"{at_most_figure(value)}{of}", value)
 

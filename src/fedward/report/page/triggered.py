@@ -16,7 +16,7 @@ from fedward.config.model_section import initial_model
 from fedward.core.digest import data_digest
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
-from fedward.report.page.example_looks import Library, Look, class_name, together
+from fedward.report.page.example_looks import Library, Look, class_name, looks_of_groups
 
 _SHOWN = 6
 _LOOKED_AT = 1000
@@ -78,7 +78,7 @@ def _trigger(
     name: str, federation: Federation, before: Examples, after: Examples, model: nn.Module | None
 ) -> Trigger:
     columns = (
-        *together(federation, [before, after]),
+        *looks_of_groups(federation, [before, after]),
         *([class_name(federation, int(label)) for label in examples.y] for examples in (before, after)),
         *(_says(federation, model, examples) for examples in (before, after)),
     )

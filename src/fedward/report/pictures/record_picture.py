@@ -9,7 +9,7 @@ from typing import Any
 
 from fedward.base.validate import InvalidValue
 from fedward.certificates.level import level
-from fedward.report.numbers import many, measured
+from fedward.report.numbers import many, measures_in_words
 from fedward.report.page.certified_curves import certified_charts
 from fedward.report.page.chart import Chart
 from fedward.report.page.inference_part import inference_charts
@@ -122,4 +122,4 @@ def _state(record: Record) -> str:
     if isinstance(record, InferenceRecord):
         auc = "" if record.best is None else f", AUC {record.attacks[record.best].auc.value:.3f}"
         return f"{record.kind} inference, {state}{auc}"
-    return ", ".join([many(record.rounds, "round"), state, *measured(record.last)])
+    return ", ".join([many(record.rounds, "round"), state, *measures_in_words(record.last)])

@@ -16,7 +16,7 @@ _ABOUT: dict[str, Callable[[Guarantee], str]] = {
 }
 
 
-def differing(guarantees: Sequence[Guarantee]) -> dict[str, list[str]]:
+def differing_columns(guarantees: Sequence[Guarantee]) -> dict[str, list[str]]:
     """What they differ in: a column each, with a cell for every guarantee, empty where there is none."""
     return {
         name: [said(each) if each.private else "" for each in guarantees]
@@ -25,18 +25,19 @@ def differing(guarantees: Sequence[Guarantee]) -> dict[str, list[str]]:
     }
 
 
-def in_common(guarantees: Sequence[Guarantee]) -> list[str]:
+def common_lines(guarantees: Sequence[Guarantee]) -> list[str]:
     """A line for what all ε have in common, and one for each caveat; nothing where there is no ε.
 
     >>> both = [Guarantee(epsilon=ε, delta=0.001, unit="user", adjacency="add/remove", sampling="everyone",
     ...                   accountant="pld", noise_source="system", rounds=3) for ε in (1.0, 2.0)]
-    >>> in_common(both)
+    >>> common_lines(both)
     ['each ε: δ = 0.001, user level, add/remove, pld accountant, system entropy']
     """
     private = [each for each in guarantees if each.private]
     if not private:
         return []
-    same = {name: said(private[0]) for name, said in _ABOUT.items() if name not in differing(guarantees)}
+    differing = differing_columns(guarantees)
+    same = {name: said(private[0]) for name, said in _ABOUT.items() if name not in differing}
     words = [f"δ = {value}" if name == "δ" else value for name, value in same.items() if value]
     caveats = dict.fromkeys(each.caveats for each in private if each.caveats)
     lines = [f"each ε: {', '.join(words)}"] if words else []

@@ -17,7 +17,7 @@ from fedward.privacy.rounding import epsilon_text, round_up_digits
 from fedward.report.numbers import duration, many, size
 from fedward.report.terminal.console import say
 from fedward.report.terminal.console import table as table_of
-from fedward.report.terminal.epsilon_about import differing, in_common
+from fedward.report.terminal.epsilon_about import common_lines, differing_columns
 from fedward.rundir.server_looks import looks_alone
 
 
@@ -66,14 +66,14 @@ def print_sweep_forecast(console: Console, title: str, found: SweepForecast) -> 
     print_forecast(console, f"{title}; its first combination, {first[0]}:", first[1])
     if others:
         guarantees = [each.spending.guarantee for each in found.combinations.values()]
-        about = differing(guarantees)
+        about = differing_columns(guarantees)
         rows = []
         for (name, each), *more in zip(found.combinations.items(), *about.values(), strict=True):
             own = each.spending.guarantee
             epsilon = round_up_digits(own.epsilon) if own.private else "none"
             rows.append((name, f"{each.rounds:,}", f"{each.jobs.asked:,.0f}", epsilon, *more))
         console.print(table_of(["combination", "rounds", "local trainings", "ε", *about], rows))
-        say(console, *in_common(guarantees))
+        say(console, *common_lines(guarantees))
     time = "time not estimated"
     if found.seconds is not None:
         low, high = map(duration, found.seconds)

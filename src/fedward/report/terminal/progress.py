@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rich.console import Console
 
-from fedward.report.numbers import measured
+from fedward.report.numbers import measures_in_words
 from fedward.report.terminal.live import Standing, follow
 from fedward.report.terminal.spending_meter import SpendingMeter
 from fedward.studies.pretraining.pretraining import Pretraining
@@ -24,7 +24,7 @@ def follow_run(console: Console, setup: Setup, steps: Iterable[Progress]) -> Non
         # What the whole training spends can take a while to compute: only where somebody looks.
         meter = meter or SpendingMeter(setup)
         title = f"round {step.done:,} of {step.total:,}"
-        return _standing(step, title, *measured(step.metrics), meter.words(step))
+        return _standing(step, title, *measures_in_words(step.metrics), meter.words(step))
 
     follow(console, steps, standing)
 
@@ -43,7 +43,7 @@ def follow_sweep(console: Console, steps: Iterable[Progress]) -> None:
     """Follows a sweep: rounds of all trainings, the last one measured; says at the end what was shared."""
 
     def standing(step: Progress) -> Standing:
-        known = ", ".join(measured(step.metrics))
+        known = ", ".join(measures_in_words(step.metrics))
         latest = [f"{step.name}, round {step.rounds:,}: {known}"] if known else []
         return _standing(
             step, _in_all_trainings(step), f"{step.run:,} local trainings for {step.asked:,}", *latest

@@ -11,7 +11,7 @@ from fedward.attacks.attack import KNOWLEDGE
 from fedward.core.parameters import ParameterSpec
 from fedward.privacy import Ledger
 from fedward.privacy.rounding import round_up
-from fedward.report.numbers import finite, many, thinned
+from fedward.report.numbers import finite, many, thin
 from fedward.report.terminal.console import say, table
 from fedward.rundir.computed_by import changes, versions
 from fedward.rundir.manifest import ComputedBy
@@ -91,7 +91,7 @@ def result(
     attacked = bool(records) and records[0].attack_success is not None
     headings = ["round", "accuracy", "loss", *(["attack success", "attack cost"] if attacked else [])]
     rows = []
-    for record in thinned(records, _ROWS):
+    for record in thin(records, _ROWS):
         rounds = record.round + 1
         cells = [str(rounds), f"{record.accuracy:.2%}", finite(record.loss)]
         if attacked:

@@ -15,7 +15,7 @@ from fedward.privacy.rounding import round_up_digits
 from fedward.report.numbers import many
 from fedward.report.terminal.console import say
 from fedward.report.terminal.console import table as table_of
-from fedward.report.terminal.epsilon_about import differing, in_common
+from fedward.report.terminal.epsilon_about import common_lines, differing_columns
 from fedward.rundir.results import Mean
 from fedward.rundir.sweep_record import ABOUT, epsilon_is_about
 from fedward.studies.sweep.sweep_results import MEASURES, Row
@@ -36,11 +36,11 @@ def heading(console: Console, sweep: Sweep, path: Path) -> None:
 
 def table(console: Console, rows: Sequence[Row]) -> None:
     """One line for each combination; the attack's cost is in the files."""
-    measures = [key for key in measured(rows) if key != "attack_cost"]
+    measures = [key for key in known_measures(rows) if key != "attack_cost"]
     axes = list(rows[0].labels)
     differ = len({each for row in rows for each in row.rounds}) > 1
     guarantees = [row.guarantee for row in rows]
-    about = differing(guarantees)
+    about = differing_columns(guarantees)
     headings = [*axes, *(["rounds"] if differ else []), "ε", *about, *(MEASURES[key] for key in measures)]
     cells = []
     for row, *own in zip(rows, *about.values(), strict=True):
@@ -58,20 +58,20 @@ def table(console: Console, rows: Sequence[Row]) -> None:
     seeds = len(rows[0].seeds)
     if seeds > 1:
         console.print(f"means over {seeds} seeds, with 95 % intervals of the mean", highlight=False)
-    say(console, *in_common(guarantees))
+    say(console, *common_lines(guarantees))
     # Whoever takes the best of many has seen all of them.
     if any(row.epsilon is not None for row in rows):
         say(console, "each ε is that of one training alone: choosing the best of them is not covered by it")
 
 
-def measured(rows: Sequence[Row]) -> list[str]:
+def known_measures(rows: Sequence[Row]) -> list[str]:
     """What is known of at least one combination."""
     return [key for key in MEASURES if any(key in row.measures for row in rows)]
 
 
 def to_csv(rows: Sequence[Row]) -> str:
     """One line for each combination, with plain numbers."""
-    measures = measured(rows)
+    measures = known_measures(rows)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     numbers = [name for key in measures for name in (key, f"{key}_low", f"{key}_high")]
