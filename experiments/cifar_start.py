@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-FILE = Path(__file__).parent / "paper_002_table_3" / "cifar100.toml"
+FILE = Path(__file__).parent / "xie_table_3" / "cifar100.toml"
 
 
 def pretrained(folder: Path, data: str | None) -> Path:

@@ -1,4 +1,4 @@
-"""What paper 004 prints about the single pixel; read by the experiment and by the results page."""
+"""What Miao et al. print about the single pixel; read by the experiment and by the results page."""
 
 from __future__ import annotations
 

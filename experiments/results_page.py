@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from results_sections import attack_cost, others, paper_002, paper_004
+from results_sections import attack_cost, miao, others, xie
 from results_sections.item import Item
 
 from support import markdown
@@ -22,7 +22,7 @@ INTRODUCTION = """\
 # Results beside the papers'
 
 Every table and figure of the papers behind fedward: what the paper prints, what came out here, of how many
-seeds or replicas, and whether it comes back. Two CPU cores were all there was, so sizes differ: each line
+seeds or replicas, and whether it is reproduced. Two CPU cores were all there was, so sizes differ: each line
 says what was run, and where full size is out of reach, what that would take. How each experiment was done,
 what was cut and what was chosen after a first look stands on its own page, under *where*.
 
@@ -31,29 +31,22 @@ counts replicas: whole trainings of one initial model that differ in sampling an
 the papers' own accounting; `pld` and `rdp` are [tighter, or proven for what was run](privacy.md). Accuracy
 and success are in percent.
 
-The papers, by the numbers that they have in this project:
-
-- 000 and 001: Naseri, Hayes, De Cristofaro, *Local and central differential privacy for robustness and
-  privacy in federated learning*, 2020
-- 002: Xie et al., *Certified robustness for free in differentially private federated learning*
-- 003: a study of the clip size under local DP, in Japanese, of which we have fragments
-- 004: Miao, Li, Zhao, Zhou, Wu, *Differential private defense against backdoor attacks in federated
-  learning*
+The papers in full: [references](references.md).
 """
 
 
 def overview(items: list[Item]) -> list[str]:
     rows = [(item.link, item.about, item.size, item.verdict, item.where) for item in items]
-    return markdown(("", "about", "size here; full size", "comes back?", "where"), rows)
+    return markdown(("", "about", "size here; full size", "reproduced?", "where"), rows)
 
 
 def page() -> str:
     """The whole page."""
     papers = {
-        "Paper 002: certified robustness": paper_002.items() + attack_cost.items(),
-        "Paper 004: clip norm decay": paper_004.items(),
-        "Papers 000 and 001: central and local DP": others.paper_000(),
-        "Paper 003: clip size under local DP": others.paper_003(),
+        "Xie et al.: certified robustness": xie.items() + attack_cost.items(),
+        "Miao et al.: clip norm decay": miao.items(),
+        "Naseri et al.: central and local DP": others.naseri(),
+        "A study of clip sizes under local DP": others.clip_sizes(),
     }
     lines = [INTRODUCTION]
     for paper, items in papers.items():

@@ -28,7 +28,7 @@ def test_a_record_that_changes_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "docs" / "results.md").write_text(PAGE, encoding="utf8")
     pictures = shutil.ignore_patterns("*.png", "*.npz", "*.gz", "__pycache__", "runs", "weights")
     shutil.copytree(ROOT / "experiments", tmp_path / "experiments", ignore=pictures)
-    file = tmp_path / "experiments" / "paper_002_tables" / "table_2.json"
+    file = tmp_path / "experiments" / "xie_tables" / "table_2.json"
     rows = json.loads(file.read_text())
     rows[-1]["accuracy"] += 0.01
     file.write_text(json.dumps(rows))

@@ -1,4 +1,4 @@
-"""The single-pixel backdoor without any defence: figures 2, 3, 4 and 5 and table 2 of paper 004, on MNIST.
+"""The single-pixel backdoor without any defence: figures 2, 3, 4 and 5 and table 2 of Miao et al., on MNIST.
 
     python experiments/attacks_on_mnist/backdoor.py --data DIR [--seeds 3] [--rounds 120]
 

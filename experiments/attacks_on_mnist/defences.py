@@ -1,4 +1,4 @@
-"""One attack, all defences; then the same attack by attackers who collude: figure 9 of paper 004, on MNIST.
+"""One attack, all defences; then the same attack by attackers who collude: figure 9 of Miao et al., on MNIST.
 
     python experiments/attacks_on_mnist/defences.py --data DIR [--seeds 3] [--rounds 120]
 

@@ -1,10 +1,10 @@
-"""Model replacement with and without clipping: figure 2 of paper 002, on MNIST.
+"""Model replacement with and without clipping: figure 2 of Xie et al., on MNIST.
 
     python experiments/attacks_on_mnist/replacement.py --data DIR [--seeds 10]
 
 Without clipping: FedAvg on ten digits, cohorts of 20 of 100 users; in one round one attacker (four for the
 distributed backdoor) trains longer than the others and scales its update by 20 (by 5), so that it alone
-decides the mean. With clipping: UserDP-FedAvg as in paper 002 (digits 0 and 1, 200 users, S = 0.7, σ = 2.5,
+decides the mean. With clipping: UserDP-FedAvg as in Xie et al. (digits 0 and 1, 200 users, S = 0.7, σ = 2.5,
 5 rounds, but Poisson sampling), 20 attackers, γ = 1 or 50; FedAvg under the same attack is the control.
 Finished trainings are kept in replacement.jsonl beside this file, so it can be killed and started again; the
 figure goes to docs/attacks.
@@ -61,10 +61,10 @@ def unclipped(seed: int, kind: str, factor: float) -> Training:
     )
 
 
-def setting_of_paper_002(
+def setting_of_xie_et_al(
     seed: int, kind: str, factor: float, attackers: int = ATTACKERS, *, private: bool = True
 ) -> Training:
-    """UserDP-FedAvg of paper 002 with so many attackers; or, as a control, FedAvg under the same attack."""
+    """UserDP-FedAvg of Xie et al. with so many attackers; or, as a control, FedAvg under the same attack."""
     sampler = fedward.PoissonSampler(rate=0.1)
     local = fedward.SGD(learning_rate=0.02, batch_size=60, epochs=10, momentum=0.9, weight_decay=5e-4)
     algorithm = fedward.presets.fedavg(sampler=sampler, local=local)
@@ -93,10 +93,10 @@ def trainings(seeds: int) -> list[Training]:
             for private in (True, False):
                 if private or seed < 5:
                     tasks += [
-                        setting_of_paper_002(seed, kind, factor, private=private) for factor in (1.0, 50.0)
+                        setting_of_xie_et_al(seed, kind, factor, private=private) for factor in (1.0, 50.0)
                     ]
             if kind != "distributed backdoor":
-                tasks.append(setting_of_paper_002(seed, kind, 1.0, attackers=0))
+                tasks.append(setting_of_xie_et_al(seed, kind, 1.0, attackers=0))
             if seed < 5:
                 tasks += [unclipped(seed, kind, factor) for factor in (1.0, 20.0)]
     return tasks

@@ -64,7 +64,7 @@ class Training:
 
     @property
     def users(self) -> int:
-        """Ten digits: 100 users of 600. Two digits: 200 users of 63, as in paper 002."""
+        """Ten digits: 100 users of 600. Two digits: 200 users of 63, as in Xie et al."""
         return 200 if len(self.classes) == 2 else 100
 
     @property

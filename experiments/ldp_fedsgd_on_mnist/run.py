@@ -1,4 +1,5 @@
-"""LDP-FedSGD on MNIST: clip bounds that are constant, fall, or follow the norms, as in paper 003.
+"""LDP-FedSGD on MNIST: clip bounds that are constant, fall, or follow the norms, as in the study of clip
+sizes under LDP (docs/references.md).
 
     python experiments/ldp_fedsgd_on_mnist/run.py --data DIR [--seeds 3] [--rounds 300]
 
@@ -30,7 +31,7 @@ USERS, COHORT, NOISE, RATE, DELTA = 1000, 200, 1.0, 20.0, 1e-5
 
 
 def policies(rounds: int) -> dict[str, ClipPolicy]:
-    """The clip schedules of paper 003, under its names."""
+    """The clip schedules of the study, under its names."""
 
     def poly(power: float) -> PolynomialDecay:
         return PolynomialDecay(initial=0.05, power=power, rounds=rounds)

@@ -1,4 +1,4 @@
-"""Paper 002: what attacks cost, measured and bounded."""
+"""Xie et al.: what attacks cost, measured and bounded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from results_sections.item import Item, content
 
 from support import Record, markdown
 
-FOLDER = "paper_002_attack_cost"
+FOLDER = "xie_attack_cost"
 ATTACKS = {"backdoor": "backdoor", "distributed": "distributed backdoor", "label_flip": "label flipping"}
 EPSILON_3 = {1.3: 1.2716, 1.6: 0.8794, 1.9: 0.6608, 2.2: 0.5249, 2.5: 0.4344}
 
@@ -60,7 +60,7 @@ def figure_2() -> Item:
         name="Figure 2",
         about="attack cost against the number of attackers",
         size=f"MNIST, T = 3, M = {replicas}; M = 100 with T = 3, 4, 5: 10 CPU hours",
-        verdict="comes back: more attackers, lower cost; larger α, lower cost; γ hardly matters",
+        verdict="reproduced: more attackers, lower cost; larger α, lower cost; γ hardly matters",
         folder=FOLDER,
         lines=[
             "Mean attack cost (C̄ = 10) with its 95 % interval, and the bounds. The paper has pictures only.",
@@ -93,7 +93,7 @@ def figure_3() -> Item:
         name="Figure 3",
         about="attack cost against ε",
         size=f"MNIST, backdoor, M = {replicas}; M = 100: 2 CPU hours",
-        verdict="the bound comes back; that the measured cost rises with the noise does not",
+        verdict="the bound is reproduced; the rise of the measured cost with the noise is not",
         folder=FOLDER,
         lines=markdown(head, rows),
     )
@@ -111,7 +111,7 @@ def figure_5() -> Item:
         name="Figure 5(a)",
         about="attackers needed to halve the cost",
         size="from figure 3's replicas without attackers",
-        verdict="comes back: smaller ε needs more attackers",
+        verdict="reproduced: smaller ε needs more attackers",
         folder=FOLDER,
         lines=markdown(("σ", "corollary 1 (a real number)", "tight, users taken over"), rows),
     )
@@ -138,7 +138,7 @@ def figure_8() -> Item:
         about="attack cost of poisoned examples",
         size=f"MNIST; (a, b): T = 4, M = {replicas}; (c, d): 3 of 7 noise levels, M = {least}; "
         "full size: 30 CPU hours",
-        verdict="(a) and (b) come back; of (c) and (d) only the bound",
+        verdict="(a) and (b) are reproduced; of (c) and (d) only the bound",
         folder=FOLDER,
         lines=[
             *markdown(("attack", "none poisoned", "50", "500", "theorem 3 at 10"), rows),
@@ -167,7 +167,7 @@ def clean_accuracy() -> Item:
         name="Appendix A.3.2",
         about="clean accuracy of the trainings behind figures 2, 3 and 8",
         size="the replicas without attackers of those figures",
-        verdict="comes back for users; for examples ours is much higher with much noise, as in table 4",
+        verdict="reproduced for users; for examples ours is much higher with much noise, as in table 4",
         folder=FOLDER,
         lines=markdown(("figure", "level", "σ", "T", "accuracy, paper", "here", "M"), rows),
     )

@@ -1,4 +1,4 @@
-"""Paper 004: the single pixel on digits."""
+"""Miao et al.: the single pixel on digits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from results_sections.item import Item, last, late, records
 
 from support import markdown
 
-DIGITS = "paper_004_digits"
+DIGITS = "miao_digits"
 
 
 def table_2() -> Item:
@@ -21,7 +21,7 @@ def table_2() -> Item:
         name="Table 2, digits",
         about="weight decay against the single pixel",
         size=f"MNIST, `mlp`, 150 rounds, {rows[0][-1]} seeds; EMNIST at full size: 650 CPU hours",
-        verdict="the direction comes back, not how sharply: 1e-3 leaves most of it here, 8 % in the paper",
+        verdict="the direction is reproduced, not how sharply: 1e-3 leaves most of it here, 8 % in the paper",
         folder=DIGITS,
         lines=markdown(
             ("weight decay", "paper: accuracy / success", "here: accuracy", "success", "seeds"), rows
@@ -30,7 +30,7 @@ def table_2() -> Item:
 
 
 def figure_2() -> Item:
-    digits, cars = records("attacks_on_mnist/backdoor.jsonl"), records("paper_004_red_cars/results.jsonl")
+    digits, cars = records("attacks_on_mnist/backdoor.jsonl"), records("miao_red_cars/results.jsonl")
     rows = []
     for each in (0, 1, 2, 4, 8):
         one = digits[f"P_m = {each}, E = 2, weight decay 0"]
@@ -42,7 +42,7 @@ def figure_2() -> Item:
         name="Figure 2, 4",
         about="success against the number of attackers",
         size="digits: 120 rounds, 3 seeds; red cars: 6 rounds, 4 to 5 seeds",
-        verdict="comes back: success rises with attackers, behind accuracy, which hardly suffers",
+        verdict="reproduced: success rises with attackers, behind accuracy, which hardly suffers",
         folder="attacks_on_mnist",
         lines=[
             "The paper has pictures; its text names one number.",
@@ -73,7 +73,7 @@ def figure_5() -> Item:
         name="Figure 5",
         about="local epochs against the single pixel",
         size="digits: 120 rounds, 3 seeds; red cars: not tried",
-        verdict="does not come back at this learning rate: one, two and five epochs end alike",
+        verdict="not reproduced at this learning rate: one, two and five epochs end alike",
         folder="attacks_on_mnist",
         lines=markdown(("epochs", "accuracy", "success", "seeds"), rows),
     )
@@ -101,7 +101,7 @@ def figure_9() -> Item:
         about="five defences against the single pixel",
         size=f"MNIST, `mlp`, 150 rounds, {len(each)} seeds; EMNIST at full size: 1,560 CPU hours",
         verdict="Median works, and Krum fails with 8, as in the paper; Norm Bounding is poor only with 8; "
-        "that CND is close to zero does not come back",
+        "that CND is close to zero is not reproduced",
         folder=DIGITS,
         lines=["The paper has pictures only.", "", *markdown(head, rows)],
     )

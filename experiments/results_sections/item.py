@@ -23,7 +23,7 @@ class Item:
       name: as the paper numbers it.
       about: what it shows.
       size: what was run here; for what was not, what it would take.
-      verdict: whether it comes back.
+      verdict: whether it is reproduced.
       folder: where the experiment is; nothing was run if not given.
       lines: numbers, the paper's beside ours.
     """

@@ -1,4 +1,4 @@
-"""Papers 000, 001 and 003, what was not tried, and what no paper has."""
+"""Naseri et al., the study of clip sizes, what was not tried, and what no paper has."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BOUNDS = {
 }
 
 
-def paper_000() -> list[Item]:
+def naseri() -> list[Item]:
     found = records("word_backdoor/results.jsonl")
     rows = []
     for defence, attackers in WORDS:
@@ -48,12 +48,12 @@ def paper_000() -> list[Item]:
             name="EMNIST, CIFAR-10, Sentiment140",
             about="backdoors under CDP and LDP",
             size="what we have of the paper names these data sets, and no setting and no number",
-            verdict="not tried as such; the algorithms run in paper 004's tables and on digits",
+            verdict="not tried as such; the algorithms run in the tables of Miao et al. and on digits",
         ),
     ]
 
 
-def paper_003() -> list[Item]:
+def clip_sizes() -> list[Item]:
     found = records("ldp_fedsgd_on_mnist/results.jsonl")
     rows = []
     for name, bound in BOUNDS.items():
@@ -65,7 +65,7 @@ def paper_003() -> list[Item]:
             name="Experiments 2 and 3",
             about="clip bounds of LDP-FedSGD",
             size="MNIST, logistic regression, 1,000 users, 300 rounds, 3 seeds",
-            verdict="both findings come back: shrinking late helps, quantile clipping is unstable",
+            verdict="both findings are reproduced: shrinking late helps, quantile clipping is unstable",
             folder="ldp_fedsgd_on_mnist",
             lines=[
                 "The scan has the schedules and two findings, no table that can be read.",
@@ -81,38 +81,38 @@ def not_tried() -> list[Item]:
     no = "not tried"
     return [
         Item(
-            name="002, figures 2, 3, 5 on CIFAR-10, figure 4",
+            name="Xie et al., figures 2, 3, 5 on CIFAR-10, figure 4",
             about="attack cost, CIFAR-10",
             verdict=no,
             size="M = 100: about 20 CPU hours for users, 100 for examples",
         ),
         Item(
-            name="002, figures 9, 10, 11",
+            name="Xie et al., figures 9, 10, 11",
             about="ten classes",
             verdict=no,
             size="the paper does not print rounds, noise or ε of these",
         ),
         Item(
-            name="002, table 1, figure 6; 004, figure 1",
+            name="Xie et al., table 1, figure 6; Miao et al., figure 1",
             about="parameters, and pictures of triggers",
             verdict=no,
             size="no results",
         ),
         Item(
-            name="004, figure 3",
+            name="Miao et al., figure 3",
             about="norms of the first batch, red cars",
             verdict=no,
             size="norms of whole updates were measured instead, on digits: [measured](attacks/measured.md)",
         ),
         Item(
-            name="004, figure 5 on CIFAR-10, figure 8",
+            name="Miao et al., figure 5 on CIFAR-10, figure 8",
             about="local epochs, and five defences, against red cars",
             verdict=no,
             size="ResNet-18 at 77 pictures a second: 22 CPU hours for each training of 300 rounds, some "
             "1,300 for figure 8; that is for a GPU",
         ),
         Item(
-            name="004, EMNIST",
+            name="Miao et al., EMNIST",
             about="240,000 digits in the place of MNIST's 60,000",
             verdict=no,
             size="the files are not here; `emnist_cnn` at 770 digits a second: 26 CPU hours a training",

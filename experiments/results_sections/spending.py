@@ -36,7 +36,7 @@ def figure_12() -> Item:
         name="Figure 12",
         about="ε of InsDP-FedSGD and of Dopamine after 200 rounds",
         size="computed",
-        verdict="comes back to four decimals; the smaller one is a claim without a proof",
+        verdict="reproduced to four decimals; the smaller one is a claim without a proof",
         lines=[
             *markdown(("", "ε, paper", "ε, here"), rows),
             "",
@@ -46,7 +46,7 @@ def figure_12() -> Item:
 
 
 def sent140() -> Item:
-    found = records("paper_002_sent140/results.jsonl")
+    found = records("xie_sent140/results.jsonl")
     rows = []
     for noise, printed in SENT140.items():
         algorithm = fedward.presets.user_dp_fedavg(
@@ -63,8 +63,8 @@ def sent140() -> Item:
         name="Figure 13",
         about="Sent140: ε and accuracy",
         size="3 seeds, a third of the tweets; full size M = 1,000: 8 CPU hours",
-        verdict="ε comes back; nothing is learnt in that setting, so nothing was certified",
-        folder="paper_002_sent140",
+        verdict="ε is reproduced; nothing is learnt in that setting, so nothing was certified",
+        folder="xie_sent140",
         lines=[
             "The paper prints ε and a picture of certified accuracy, no accuracy. Calling every tweet "
             "positive is right for 62 % of ours.",
@@ -90,6 +90,6 @@ def central_dp() -> Item:
         name="ε of figures 7 to 9",
         about="what CDP spends in 300 rounds",
         size="computed",
-        verdict="comes back, with noise multipliers that the paper does not print",
+        verdict="reproduced, with noise multipliers that the paper does not print",
         lines=markdown(("z", "ε, paper", "ε, `moments`", "ε, `rdp`"), rows),
     )

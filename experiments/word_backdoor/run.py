@@ -1,4 +1,4 @@
-"""The word backdoor of paper 000 on real bloggers: what clipping, a little noise and user-level DP do to it.
+"""The word backdoor of Naseri et al. on real bloggers, under clipping, a little noise and user-level DP.
 
     python experiments/word_backdoor/run.py --data DIR [--seeds 3] [--rounds 8] [--small] [--show]
 
@@ -68,7 +68,7 @@ def train(task: Task) -> Record:
         pass
     assert staged.goal is not None
     found = measure(backend, state.parameters, staged.goal).to_record()
-    # Each sentence alone stands first among the triggered examples: paper 000 says no more than these.
+    # Each sentence alone stands first among the triggered examples: Naseri et al. say no more than these.
     alone = staged.goal.triggered[0][1].select(torch.arange(3))
     return {
         "name": f"{defence}, {attackers} attack, {size.rounds} rounds",

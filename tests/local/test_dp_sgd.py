@@ -267,7 +267,7 @@ INSTANCE_LEVEL = [
     INSTANCE_LEVEL,
     ids=[f"{row[0]}: {row[-1]}" for row in INSTANCE_LEVEL],
 )
-def test_its_event_gives_the_epsilon_that_paper_002_prints(
+def test_its_event_gives_the_epsilon_that_xie_et_al_print(
     where: str, probability: float, steps: int, delta: float, noise: float, rounds: int, epsilon: str
 ) -> None:
     trainer = tiny_dp_sgd(probability=probability, steps=steps, noise_multiplier=noise)

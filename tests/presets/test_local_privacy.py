@@ -32,7 +32,7 @@ INSTANCE_LEVEL = [
 def test_insdp_fedavg_gives_every_printed_epsilon(
     rate: float, steps: int, delta: float, noise: float, rounds: int, epsilon: str
 ) -> None:
-    """Paper 002, instance level: everybody in every round."""
+    """Xie et al., instance level: everybody in every round."""
     algorithm = insdp_fedavg(
         num_users=10,
         sampler=EveryoneSampler(),
@@ -44,7 +44,7 @@ def test_insdp_fedavg_gives_every_printed_epsilon(
 
 
 def test_a_real_training_has_the_printed_epsilon_in_every_users_ledger() -> None:
-    """Paper 002, table 4: p = 50/1266, 26 steps, 3 rounds, σ = 1."""
+    """Xie et al., table 4: p = 50/1266, 26 steps, 3 rounds, σ = 1."""
     local = dp_sgd(probability=50 / 1266, steps=26, expected_batch=50.0)
     users = users_of(insdp_fedavg(num_users=12, sampler=EveryoneSampler(), local=local))
     found = users.guarantees(1e-5, "moments")

@@ -77,7 +77,7 @@ def test_a_schedule_gives_its_bound_to_every_user_in_every_round(policy: Any) ->
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
-def test_the_polynomial_schedule_of_paper_003_reaches_the_users(power: float) -> None:
+def test_a_polynomial_schedule_reaches_the_users(power: float) -> None:
     policy = PolynomialDecay(initial=0.05, power=power, rounds=5)
     algorithm = ldp(clip_bound=None, policy=policy)
     logs = [log for _, log in fedward.train(algorithm, tiny_model(), FEDERATION, rounds=5, seed=1)]

@@ -1,4 +1,4 @@
-"""Every ε that papers 002 and 004 print, with the parameters they print or that reproduce it.
+"""Every ε that Xie et al. and Miao et al. print, with the parameters they print or that reproduce it.
 
 A row is (where, sampling rate, steps a round, δ, [(σ, rounds, printed ε), ...]). The figures are facts taken
 from the papers; they are texts so that it is known how many decimals were printed.
@@ -209,5 +209,5 @@ def _rows(groups: list[Group]) -> list[Printed]:
     ]
 
 
-PAPER_002 = _rows(_USER_LEVEL + _INSTANCE_LEVEL)
-PAPER_004 = _rows(_CLIP_NORM_DECAY)
+XIE = _rows(_USER_LEVEL + _INSTANCE_LEVEL)
+MIAO = _rows(_CLIP_NORM_DECAY)

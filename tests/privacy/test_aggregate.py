@@ -33,7 +33,7 @@ def test_the_noise_of_a_cohort_is_that_of_a_user_times_the_root_of_its_size(
         assert event.sampling_probability == p * q
 
 
-def test_the_two_bounds_of_paper_002_come_back() -> None:
+def test_the_two_bounds_of_xie_et_al_are_reproduced() -> None:
     """Figure 12, round 200: the paper's claim counts the drawing of users, Dopamine's bound does not."""
     for rate, wanted in ((1.0, "2.1303"), (20 / 30, "1.4029")):
         event = aggregate_event(STEP, 20, rate)

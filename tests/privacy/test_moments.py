@@ -12,9 +12,9 @@ from scipy.stats import norm
 
 from fedward.privacy import ACCOUNTANTS
 from fedward.privacy.moments import moments
-from privacy.printed_epsilons import PAPER_002, PAPER_004, Printed
+from privacy.printed_epsilons import MIAO, XIE, Printed
 
-PRINTED = PAPER_002 + PAPER_004
+PRINTED = XIE + MIAO
 
 
 def sampled(rate: float, noise: float) -> PoissonSampledDpEvent:
@@ -26,7 +26,7 @@ def spent(printed: Printed) -> list[tuple[PoissonSampledDpEvent, int]]:
 
 
 def test_the_tables_hold_all_that_the_papers_print() -> None:
-    assert (len(PAPER_002), len(PAPER_004)) == (84, 6)
+    assert (len(XIE), len(MIAO)) == (84, 6)
 
 
 @pytest.mark.parametrize("printed", PRINTED, ids=lambda p: f"{p.where}: {p.epsilon}")
@@ -126,7 +126,7 @@ def least_delta(rate: float, noise: float, rounds: int, epsilon: float, step: fl
 def test_the_papers_figure_for_a_fixed_size_is_less_than_neighbours_need(
     cohort: int, noise: float, rounds: int
 ) -> None:
-    """Why such a figure is not called a guarantee; the first is a setting of paper 004."""
+    """Why such a figure is not called a guarantee; the first is a setting of Miao et al."""
     event = SampledWithoutReplacementDpEvent(100, cohort, GaussianDpEvent(noise / 2))
     figure, proven = (
         ACCOUNTANTS[name]([(event, rounds)], 1e-5, "replace-one") for name in ("moments", "rdp")

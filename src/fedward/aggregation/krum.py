@@ -33,7 +33,7 @@ class Krum:
     >>> krum.combine([torch.tensor(row) for row in rows])
     tensor([1.], dtype=torch.float64)
 
-    Blanchard, El Mhamdi, Guerraoui, Stainer 2017; compared in paper 004.
+    Blanchard, El Mhamdi, Guerraoui, Stainer 2017; compared in Miao et al.
     """
 
     malicious: int

@@ -26,7 +26,7 @@ class CoordinateMedian:
     >>> CoordinateMedian().combine([torch.tensor(row) for row in rows])
     tensor([1., 0.], dtype=torch.float64)
 
-    Yin, Chen, Ramchandran, Bartlett 2018; compared in paper 004.
+    Yin, Chen, Ramchandran, Bartlett 2018; compared in Miao et al.
     """
 
     least_rows = 1

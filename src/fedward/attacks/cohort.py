@@ -1,4 +1,4 @@
-"""Cohorts with an exact number of attackers, as paper 004 draws them."""
+"""Cohorts with an exact number of attackers, as Miao et al. draw them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StagedCohort:
     >>> staged.draw(10, np.random.default_rng(0)).tolist()
     [1, 2, 4, 5]
 
-    Miao et al. (paper 004), section 3.1.
+    Miao et al., section 3.1.
     """
 
     sampler: Sampler

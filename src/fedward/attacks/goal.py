@@ -23,7 +23,7 @@ class Goal:
     ``triggered`` has an entry for each poisoning: its name and the examples, poisoned whole, whose true
     label was not the target; their label is the target now. Triggers that need no example, such as a
     sentence, stand before them once each. A model's accuracy on all of these is the attack's success rate,
-    its mean loss the attack cost J of examples 1 and 2 of paper 002.
+    its mean loss the attack cost J of examples 1 and 2 in Xie et al.
     """
 
     clean: Examples

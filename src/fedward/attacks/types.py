@@ -16,7 +16,7 @@ class Poisoning(Protocol):
     """Bad data: which examples it can be made from, and what they become.
 
     ``fraction`` is the papers' α, the share of an attacker's eligible examples that are poisoned; ``rate``
-    is the poisoning rate of paper 004, the share of the poisoned examples that take part in training (the
+    is the poisoning rate of Miao et al., the share of the poisoned examples that take part in training (the
     others are left out). ``target`` is the label that the attack wants to see.
     """
 

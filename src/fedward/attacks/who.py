@@ -96,7 +96,7 @@ class PerCohort:
     fedward.base.validate.InvalidValue: attackers in every cohort must be at most the number of attackers, \
 2, got 3
 
-    Miao et al. (paper 004), section 3.1.
+    Miao et al., section 3.1.
     """
 
     count: int

@@ -88,7 +88,7 @@ def measure(
       cost_bound: C̄, fixed before anything is measured.
       target: the parameters θ* that the attackers want to see.
 
-    Xie et al. (paper 002), examples 1-3; success as in Miao et al. (paper 004), section 3.1.
+    Xie et al. 2022, examples 1-3; success as in Miao et al., section 3.1.
     """
     if cost_bound is not None:
         positive("bound of the attack cost", cost_bound)
@@ -126,7 +126,7 @@ def parameter_cost(parameters: Tensor, target: Tensor) -> float:
     >>> parameter_cost(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]))
     2.5
 
-    Xie et al. (paper 002), example 3; Ma et al. 2019.
+    Xie et al. 2022, example 3; Ma et al. 2019.
     """
     if parameters.shape != target.shape:
         raise InvalidValue(

@@ -1,4 +1,4 @@
-"""Paper mode: the theorems of Xie et al. (paper 002) as published, from one point (ε, δ).
+"""Paper mode: the theorems of Xie et al. 2022 as published, from one point (ε, δ).
 
 They hold for users and, by its theorem 5, for single examples, if (ε, δ) is about examples. The published
 accountant proves add/remove; k users whose data is *replaced* are a group of 2k for it.

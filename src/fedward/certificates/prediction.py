@@ -68,7 +68,7 @@ def certified_k(
     >>> certified_k([0.8, 0.95, 0.5], [0.2, 0.05, 0.5], rounds, "inject").tolist()
     [14, 28, -1]
 
-    Xie et al. (paper 002) for the idea of certifying by DP, with one (ε, δ) point and Lemma 1.
+    Xie et al. 2022, for the idea of certifying by DP, with one (ε, δ) point and Lemma 1.
     """
     one_of("threat", threat, THREATS)
     whole("most", most, at_least=0)

@@ -42,7 +42,7 @@ class HistogramMedian:
     >>> policy.median(np.array([0.0, 1.0, 5.0, 0.0]))
     3.1622776601683795
 
-    Paper 003.
+    The study of clip sizes under LDP (docs/references.md).
     """
 
     initial: float

@@ -35,7 +35,7 @@ class ClipNormDecay:
     >>> [t for t in range(300) if policy.looks(t)]
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 50, 100, 150, 200, 250]
 
-    Miao et al. (paper 004), algorithm 2.
+    Miao et al., algorithm 2.
     """
 
     initial: float

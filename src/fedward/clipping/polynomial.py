@@ -28,7 +28,7 @@ class PolynomialDecay:
     >>> [policy.bound((), t, None)[0] for t in (0, 1, 2, 3, 100)]
     [0.4, 0.225, 0.1, 0.025, 0.025]
 
-    Paper 003.
+    The study of clip sizes under LDP (docs/references.md).
     """
 
     initial: float

@@ -30,7 +30,7 @@ class RawMedian:
     >>> RawMedian(initial=1.0).bound((), 0, [(0.1,), (0.5,), (7.0,)])
     (0.5,)
 
-    Geyer, Klein, Nabi 2017; appendix A.3.9 of paper 002.
+    Geyer, Klein, Nabi 2017; Xie et al. 2022, appendix A.3.9.
     """
 
     initial: float = 1.0

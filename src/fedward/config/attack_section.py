@@ -23,7 +23,7 @@ class AttackSection(Section):
     """Who attacks, with what, when, and knowing what; and how the attack's cost is measured.
 
     ``cost_bound`` is C̄, fixed before anything is measured; ``target_model`` a file with the ``state_dict``
-    of the model θ* that attackers want to see (example 3 of paper 002).
+    of the model θ* that attackers want to see (example 3 of Xie et al.).
     """
 
     who: Annotated[PartSection, _WHO]

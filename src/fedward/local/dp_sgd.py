@@ -47,8 +47,8 @@ class DPSGD:
     for one example of the user added or removed, whatever the server does with the model. Every example is in
     a batch with probability p on its own; the divisor L does not follow the batch; an empty batch takes its
     noisy step; momentum and weight decay act on what is private already. It holds for models that keep
-    examples apart: see ``per_example.check_separable``. (Algorithm 2 of paper 001 writes the noise after the
-    division; it belongs on the sum.)
+    examples apart: see ``per_example.check_separable``. (Algorithm 2 of Naseri et al. writes the noise
+    after the division; it belongs on the sum.)
 
     Args:
       learning_rate: η.
@@ -71,7 +71,7 @@ class DPSGD:
     >>> local.local_event(0).count, local.at_round(3, (0.5,)).clip_bound
     (5, 0.5)
 
-    Abadi et al. 2016; Naseri et al. (paper 001), algorithm 2; Xie et al. (paper 002), algorithms 2 and 3.
+    Abadi et al. 2016; Naseri et al. 2020, algorithm 2; Xie et al. 2022, algorithms 2 and 3.
     """
 
     learning_rate: float

@@ -45,7 +45,7 @@ class NoisyGradient:
     >>> NoisyGradient(noise_multiplier=4.0, clip_bound=0.01).local_event(0)
     GaussianDpEvent(noise_multiplier=2.0)
 
-    Paper 003, algorithm 3.
+    The study of clip sizes under LDP (docs/references.md), algorithm 3.
     """
 
     noise_multiplier: float

@@ -23,7 +23,8 @@ class ProjectedSGD:
 
     S is the round's clip bound. It guarantees nothing, since a malicious user will not do it: the server
     clips again. What it gives is a user that makes the most of its bound, instead of walking away and being
-    scaled back at the end. (In algorithm 1 of paper 001 the centre is written θ_0; it is the round's model.)
+    scaled back at the end. (Algorithm 1 of Naseri et al. writes θ_0 for the centre; it is the round's
+    model.)
 
     Args:
       sgd: the steps.
@@ -31,7 +32,7 @@ class ProjectedSGD:
     >>> ProjectedSGD(sgd=SGD(learning_rate=0.1, batch_size=8, epochs=1)).at_round(0, (0.5,)).bound
     0.5
 
-    Naseri et al. (paper 001), algorithm 1, lines 17-21; Miao et al. (paper 004), algorithm 1, lines 15-19.
+    Naseri et al. 2020, algorithm 1, lines 17-21; Miao et al., algorithm 1, lines 15-19.
     """
 
     sgd: SGD

@@ -21,8 +21,8 @@ def cifar_cnn(*, input_shape: tuple[int, ...] = SHAPE, num_classes: int = 10) ->
     >>> [sum(p.numel() for p in cifar_cnn(num_classes=n).parameters()) for n in (2, 10)]
     [130434, 131466]
 
-    Paper 002 names the layers and takes the sizes from the example of Opacus for CIFAR-10 (Yousefpour et al.
-    2021): these. It starts from weights trained on CIFAR-100 and trains all layers on.
+    Xie et al. name the layers and take the sizes from the example of Opacus for CIFAR-10 (Yousefpour et al.
+    2021): these. They start from weights trained on CIFAR-100 and train all layers on.
     """
     shapes.check("cifar_cnn", input_shape, num_classes, only=SHAPE)
     return nn.Sequential(

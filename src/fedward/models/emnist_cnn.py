@@ -21,8 +21,8 @@ def emnist_cnn(*, input_shape: tuple[int, ...] = SHAPE, num_classes: int = 10) -
     >>> [sum(p.numel() for p in emnist_cnn(num_classes=n).parameters()) for n in (2, 10)]
     [1198850, 1199882]
 
-    Paper 004 names the five layers and no sizes. They are those of TensorFlow Federated's network for EMNIST,
-    which has the same five layers, without its dropout, which 004 does not name.
+    Miao et al. name the five layers and no sizes. These are those of TensorFlow Federated's network for
+    EMNIST, which has the same five layers, without its dropout, which Miao et al. do not name.
     """
     shapes.check("emnist_cnn", input_shape, num_classes, only=SHAPE)
     return nn.Sequential(

@@ -23,8 +23,8 @@ def lfw_cnn(*, input_shape: tuple[int, ...] = SHAPE, num_classes: int = 2) -> nn
     >>> [sum(p.numel() for p in lfw_cnn(num_classes=n).parameters()) for n in (2, 10)]
     [618306, 620362]
 
-    Paper 004 gives filters and dense layers; kernels, pooling and the lack of padding are those of the
-    network that it cites, Melis et al., Exploiting unintended feature leakage in collaborative learning,
+    Miao et al. give filters and dense layers; kernels, pooling and the lack of padding are those of the
+    network that they cite, Melis et al., Exploiting unintended feature leakage in collaborative learning,
     2019, which had faces of 62 x 47 pixels.
     """
     shapes.check("lfw_cnn", input_shape, num_classes)

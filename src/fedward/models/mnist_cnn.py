@@ -20,7 +20,7 @@ def mnist_cnn(*, input_shape: tuple[int, ...] = SHAPE, num_classes: int = 10) ->
     [25746, 26010]
 
     The small network of Papernot et al., Tempered sigmoid activations for deep learning with differential
-    privacy, 2021, with ReLU, which is the example of Opacus for MNIST that paper 002 takes.
+    privacy, 2021, with ReLU, which is the example of Opacus for MNIST that Xie et al. take.
     """
     shapes.check("mnist_cnn", input_shape, num_classes, only=SHAPE)
     return nn.Sequential(

@@ -26,7 +26,7 @@ def resnet18_light(*, input_shape: tuple[int, ...] = SHAPE, num_classes: int = 1
     >>> [sum(p.numel() for p in resnet18_light(num_classes=n).parameters()) for n in (2, 10)]
     [2795554, 2797610]
 
-    Paper 004 says "lightweight ResNet18" (He et al. 2016) and no more. These are the widths in the code of
+    Miao et al. say "lightweight ResNet18" (He et al. 2016) and no more. These are the widths in the code of
     Bagdasaryan et al., How to backdoor federated learning, 2020: half of the original ones. The number of
     groups is ours: at least 4 channels in each.
     """

@@ -32,9 +32,9 @@ def sentiment_lstm(
     >>> models[0](torch.tensor([[2, 3], [1, 0]])).shape
     torch.Size([2, 2])
 
-    Paper 002 after Li et al., Federated optimization in heterogeneous networks, 2018: two layers, 256 units,
-    GloVe. Neither text has a further layer (the code of Li et al. has one of 30 units between), nor says
-    which state is read or what unknown words get: here the last word's, and the mean of all vectors.
+    Xie et al. 2022, after Li et al. 2018: two layers, 256 units, GloVe. Neither text has a further layer
+    (the code of Li et al. has one of 30 units between), nor says which state is read or what unknown words
+    get: here the last word's, and the mean of all vectors.
     """
     words = check_text("sentiment_lstm", vocabulary, num_classes)
     whole("hidden", hidden)

@@ -38,7 +38,7 @@ def word_lstm(
     >>> models[0](torch.tensor([[2, 3], [1, 0]])).shape
     torch.Size([2, 2])
 
-    What we have of paper 000/001 has a word-prediction task and no sizes. The next-word models of the
+    What we have of Naseri et al. has a word-prediction task and no sizes. The next-word models of the
     literature (McMahan et al., Learning differentially private recurrent language models, 2018; Bagdasaryan
     et al. 2020) are larger LSTMs over more words. The output has weights of its own, not those of the word
     vectors: classes need not be words.

@@ -39,7 +39,7 @@ def fedsgd(*, sampler: Sampler, learning_rate: float, learning_rate_decay: float
 
     No guarantee: nothing is clipped and no noise is added.
 
-    McMahan et al. 2017; algorithm 1 of paper 003.
+    McMahan et al. 2017; the study of clip sizes under LDP (docs/references.md), algorithm 1.
     """
     return Algorithm(
         name="fedsgd",

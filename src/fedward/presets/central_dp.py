@@ -27,7 +27,7 @@ def central_dp(
     Guarantee: as ``user_dp_fedavg`` with flat clipping. Line 12 of the published algorithm has σ = zS/q,
     which lacks the number of users: for a mean over qN users the accountant assumes zS/(qN), as done here.
 
-    Naseri et al. (papers 000 and 001), algorithm 1.
+    Naseri et al. 2020, algorithm 1.
     """
     policy = FixedBound(clip_bound=clip_bound)
     return noisy_mean(
@@ -67,7 +67,7 @@ def clip_norm_decay(
       noise_multiplier: z, of the model.
       look_noise: the noise multiplier of each look.
 
-    Miao et al. (paper 004), algorithms 1 and 2.
+    Miao et al., algorithms 1 and 2.
     """
     policy = ClipNormDecay(
         initial=initial_bound,

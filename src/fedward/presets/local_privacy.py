@@ -40,7 +40,7 @@ def insdp_fedavg(
       policy: the clip bound over rounds; one that looks at norms is refused: it would see those of noisy
         updates, and examples are clipped.
 
-    Xie et al. (paper 002), algorithm 3 and theorem 4.
+    Xie et al. 2022, algorithm 3 and theorem 4.
     """
     mean = Mean(expected_cohort=expected_cohort(sampler, num_users))
     return _self_protected("insdp_fedavg", sampler, local, policy, mean, server)
@@ -62,7 +62,7 @@ def insdp_fedsgd(
       sampler: cohorts of a known size.
       local: DP-SGD with one step and a clip bound.
 
-    Xie et al. (paper 002), algorithm 2 and proposition 2.
+    Xie et al. 2022, algorithm 2 and proposition 2.
     """
     mean = Mean(expected_cohort=expected_cohort(sampler, num_users))
     return _self_protected("insdp_fedsgd", sampler, local, None, mean, server, accounting="aggregate")
@@ -78,7 +78,7 @@ def dopamine(
     Guarantee: instance-level (ε, δ): batches with probability p and noise multiplier σ√m, if all m users add
     their noise and nothing but their mean is seen.
 
-    Malekzadeh et al. 2021; the baseline of paper 002.
+    Malekzadeh et al. 2021; the baseline in Xie et al.
     """
     mean = Mean(expected_cohort=expected_cohort(sampler, num_users))
     return _self_protected("dopamine", sampler, local, None, mean, server, accounting="aggregate")
@@ -100,7 +100,7 @@ def local_dp(
     one more or less would change a size. (Line 13 of the published algorithm adds the noise after the
     division; it is σ C on the sum here.)
 
-    Naseri et al. (paper 001), algorithm 2.
+    Naseri et al. 2020, algorithm 2.
     """
     algorithm = _self_protected("local_dp", sampler, local, policy, WeightedMean(), server)
     return replace(algorithm, public_sizes=True)
@@ -131,7 +131,7 @@ def ldp_fedsgd(
         norms cost is in the guarantee; the server must be trusted with the norms.
       learning_rate: η.
 
-    Paper 003, algorithms 1 and 3.
+    The study of clip sizes under LDP (docs/references.md), algorithms 1 and 3.
     """
     local = NoisyGradient(
         noise_multiplier=noise_multiplier,
@@ -144,12 +144,12 @@ def ldp_fedsgd(
 
 
 def papers_claim(algorithm: Algorithm, num_users: int, rounds: int, delta: float) -> Guarantee | None:
-    """What paper 002 claims for InsDP-FedSGD, by its accountant: an example is drawn with probability p q.
+    """What Xie et al. claim for InsDP-FedSGD, by their accountant: an example is drawn with probability p q.
 
     The users of a cohort are drawn together, not example by example, and noise that the users of one cohort
     add is not the noise of another: fedward states it as the paper's and relies on the conservative bound.
 
-    Xie et al. (paper 002), proposition 2: 1.4029 at p = 0.4, q = 20/30, σ = 3, m = 20, T = 200.
+    Xie et al. 2022, proposition 2: 1.4029 at p = 0.4, q = 20/30, σ = 3, m = 20, T = 200.
     """
     ledger = papers_ledger(algorithm, num_users, rounds)
     return None if ledger is None else ledger.guarantee(delta, "moments")

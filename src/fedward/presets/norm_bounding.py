@@ -27,7 +27,7 @@ def norm_bounding(
 
     No guarantee of privacy; one user moves the model by at most S/m̄ in a round.
 
-    Sun, Kairouz, Suresh, McMahan 2019; paper 004.
+    Sun, Kairouz, Suresh, McMahan 2019; Miao et al.
     """
     return Algorithm(
         name="norm_bounding",
@@ -60,7 +60,7 @@ def weak_dp(
     Args:
       noise_std: σ, the standard deviation of the noise on the mean.
 
-    Sun, Kairouz, Suresh, McMahan 2019; paper 004.
+    Sun, Kairouz, Suresh, McMahan 2019; Miao et al.
     """
     cohort = expected_cohort(sampler, num_users)
     multiplier = positive("noise std", noise_std) * cohort / positive("clip bound", clip_bound)

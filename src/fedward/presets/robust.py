@@ -38,7 +38,7 @@ def krum(
       malicious: f, how many bad updates a round may hold.
       clip_bound: every update is clipped to it first; not at all if not given.
 
-    Blanchard, El Mhamdi, Guerraoui, Stainer 2017; paper 004, with f = 8 of 20.
+    Blanchard, El Mhamdi, Guerraoui, Stainer 2017; Miao et al., with f = 8 of 20.
     """
     return _robust("krum", Krum(malicious=malicious), sampler, local, clip_bound, server)
 
@@ -81,7 +81,7 @@ def median(
     Args:
       clip_bound: every update is clipped to it first; not at all if not given.
 
-    Yin, Chen, Ramchandran, Bartlett 2018; paper 004.
+    Yin, Chen, Ramchandran, Bartlett 2018; Miao et al.
     """
     return _robust("median", CoordinateMedian(), sampler, local, clip_bound, server)
 

@@ -1,4 +1,4 @@
-"""UserDP-FedAvg, with the four ways to clip of paper 002."""
+"""UserDP-FedAvg, with the four ways to clip of Xie et al."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def user_dp_fedavg(
     noise_source: Source = "seeded",
     server: ServerOptimizer | None = None,
 ) -> Algorithm:
-    """User-level DP federated averaging, with the four ways to clip of paper 002.
+    """User-level DP federated averaging, with the four ways to clip of Xie et al.
 
         w ← w + (1 / m̄) (Σ_i clip(Δ_i, S) + N(0, z² S² I)),    m̄ the expected cohort
 
@@ -45,7 +45,7 @@ def user_dp_fedavg(
       layers: the sizes of the model's layers, ``ParameterSpec.of(model).layer_sizes()``, where ``clip`` needs
         them.
 
-    McMahan et al. 2018; Geyer et al. 2017; Xie et al. (paper 002), algorithm 1 and appendix A.3.9.
+    McMahan et al. 2018; Geyer et al. 2017; Xie et al. 2022, algorithm 1 and appendix A.3.9.
     """
     one_of("clip", clip, get_args(Clip))
     if clip.startswith("per-layer") and not layers:

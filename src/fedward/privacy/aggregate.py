@@ -18,7 +18,7 @@ def aggregate_event(local: DpEvent, cohort: float, user_rate: float = 1.0) -> Dp
     """What a round costs one example, when only the sum over the cohort is seen.
 
     Guarantee: for one example added or removed, if all users of the cohort add their noise and the server
-    shows nothing but their sum. With ``user_rate`` below 1 it is the claim of paper 002 (proposition 2) that
+    shows nothing but their sum. With ``user_rate`` below 1 it is the claim of Xie et al. (proposition 2) that
     an example is drawn with probability p q: the users of a cohort are drawn, not the examples, and a bound
     for that is not proven there. The conservative bound leaves the drawing of users out (Dopamine).
 
@@ -31,7 +31,7 @@ def aggregate_event(local: DpEvent, cohort: float, user_rate: float = 1.0) -> Dp
     >>> aggregate_event(step, 16)
     PoissonSampledDpEvent(sampling_probability=0.4, event=GaussianDpEvent(noise_multiplier=12.0))
 
-    Malekzadeh et al. 2021 (Dopamine); Xie et al. (paper 002), proposition 2.
+    Malekzadeh et al. 2021 (Dopamine); Xie et al. 2022, proposition 2.
     """
     positive("cohort", cohort)
     rate("user rate", user_rate)

@@ -31,7 +31,7 @@ class Guarantees:
 
     @property
     def worst(self) -> Guarantee:
-        """The largest: what is guaranteed about the released models to whomever (theorem 4 of paper 002)."""
+        """The largest: what is guaranteed about the released models to whomever (theorem 4 of Xie et al.)."""
         return max(self.each, key=lambda guarantee: (not guarantee.private, guarantee.epsilon))
 
     @property

@@ -1,4 +1,4 @@
-"""Data dealt as in paper 004: only the attacker and the victim own examples with the property."""
+"""Data dealt as in Miao et al.: only the attacker and the victim own examples with the property."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def deal(
     >>> dealt.sizes.tolist(), [int(having[a:a + 20].sum()) for a in (0, 20, 40)]
     ([20, 20, 20], [6, 6, 0])
 
-    Miao et al. (paper 004), section 5.3.
+    Miao et al., section 5.3.
     """
     having = checked_property(federation, has_property).numpy()
     whole("number of users", users, at_least=2)

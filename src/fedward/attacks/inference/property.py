@@ -50,7 +50,7 @@ class PropertyInference:
     ...
     fedward.base.validate.InvalidValue: attacker and victim must be two users, got 2 for both
 
-    Melis, Song, De Cristofaro and Shmatikov 2019; Miao et al. (paper 004), section 5.3.
+    Melis, Song, De Cristofaro and Shmatikov 2019; Miao et al., section 5.3.
     """
 
     attacker: int = 0
@@ -88,7 +88,7 @@ def property_inference(
 
     Args:
       algorithm: any.
-      federation: the victim must own examples with the property and without it. In paper 004 only the
+      federation: the victim must own examples with the property and without it. In Miao et al. only the
         attacker does besides: see ``deal``.
       has_property: a bool for each training example.
       backend: of the federation.

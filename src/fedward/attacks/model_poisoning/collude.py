@@ -38,7 +38,7 @@ class Collude:
     >>> Collude(spread=0.5).tamper(own[0], sight, np.random.default_rng(0))
     tensor([1.5000, 4.0000])
 
-    Miao et al. (paper 004), section 5.2, on why Krum fails; Blanchard et al. 2017 define Krum.
+    Miao et al., section 5.2, on why Krum fails; Blanchard et al. 2017 define Krum.
     """
 
     spread: float = 0.0

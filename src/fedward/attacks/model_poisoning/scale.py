@@ -31,7 +31,7 @@ class Scale:
     >>> Scale(factor=50.0).tamper(torch.tensor([0.5, -1.0]), sight, np.random.default_rng(0))
     tensor([ 25., -50.])
 
-    Bagdasaryan et al. 2020; Xie et al. (paper 002), appendix A.2, with γ = 50.
+    Bagdasaryan et al. 2020; Xie et al. 2022, appendix A.2, with γ = 50.
     """
 
     factor: float

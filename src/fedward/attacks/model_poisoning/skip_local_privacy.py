@@ -34,7 +34,7 @@ class SkipLocalPrivacy:
     >>> SkipLocalPrivacy(factor=10.0).trainer(told, 0, (0.1,))
     FullGradient(learning_rate=0.5, learning_rate_decay=1.0, chunk_size=512)
 
-    Miao et al. (paper 004), section 5.2: poisoned clients can quit local DP.
+    Miao et al., section 5.2: poisoned clients can quit local DP.
     """
 
     factor: float = 1.0

@@ -39,7 +39,7 @@ class TrainAndScale:
     >>> attack.tamper(torch.tensor([0.0, -0.03]), sight, np.random.default_rng(0))
     tensor([ 0.0000, -0.6000])
 
-    Bagdasaryan et al. 2020; Miao et al. (paper 004), section 5.1, with learning rate 0.04 and 50 epochs in
+    Bagdasaryan et al. 2020; Miao et al., section 5.1, with learning rate 0.04 and 50 epochs in
     rounds 250, 270 and 290.
     """
 

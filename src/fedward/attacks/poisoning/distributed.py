@@ -36,7 +36,7 @@ class DistributedBackdoor:
     >>> attack.poison(clean, 0, 2).x[0].tolist(), attack.poison(clean, 1, 2).x[0].tolist()
     ([[1.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [1.0, 1.0]])
 
-    Xie et al. 2020 (DBA); Xie et al. (paper 002), appendix A.2.
+    Xie et al. 2020 (DBA); Xie et al. 2022, appendix A.2.
     """
 
     pattern: Pattern

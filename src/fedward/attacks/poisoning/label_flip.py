@@ -31,7 +31,7 @@ class LabelFlip:
     >>> flip.eligible(mine), LabelFlip(target=0).eligible(mine)
     (tensor([ True, False, False]), tensor([ True,  True, False]))
 
-    Biggio et al. 2012; Xie et al. (paper 002), example 2 and appendix A.3 (1 becomes 0).
+    Biggio et al. 2012; Xie et al. 2022, example 2 and appendix A.3 (1 becomes 0).
     """
 
     target: int

@@ -49,7 +49,7 @@ class PatternBackdoor:
             [0., 0., 1.],
             [0., 1., 1.]]), tensor([7]))
 
-    Gu et al. 2019; Xie et al. (paper 002), example 1 and appendix A.2.
+    Gu et al. 2019; Xie et al. 2022, example 1 and appendix A.2.
     """
 
     pattern: Pattern

@@ -109,7 +109,7 @@ class Triangle:
     >>> Triangle(size=2).pixels((28, 28))
     ((26, 27), (27, 26), (27, 27))
 
-    The triangle that paper 002 plants, in figure 6, is of this kind.
+    The triangle that Xie et al. plant, in figure 6, is of this kind.
     """
 
     size: int

@@ -41,7 +41,7 @@ def poisoned(
     >>> poisoned(flip, mine, 0, 1, np.random.default_rng(0)).y.tolist()
     [0, 0, 0, 0]
 
-    α: Xie et al. (paper 002), appendix A.2; the poisoning rate: Miao et al. (paper 004), section 3.2.
+    α: Xie et al. 2022, appendix A.2; the poisoning rate: Miao et al., section 3.2.
     """
     eligible = poisoning.eligible(examples).nonzero().flatten().numpy()
     chosen = math.floor(_share(poisoning.fraction, len(eligible)) + Fraction(1, 2))

@@ -37,7 +37,7 @@ class RedCar:
     >>> RedCar().mask(Examples(plain, torch.tensor([1, 1, 9])))
     tensor([ True, False, False])
 
-    Miao et al. (paper 004), section 3.1: cars painted red, 132 of them for testing. How they were found is
+    Miao et al., section 3.1: cars painted red, 132 of them for testing. How they were found is
     not said there.
     """
 

@@ -20,7 +20,7 @@ class SemanticBackdoor:
         y' = target   where x has the feature
 
     No honest user may own examples with the feature (``held_out``): they would teach the right label. In
-    paper 004 the feature is a car painted red, and the target is bird.
+    Miao et al. the feature is a car painted red, and the target is bird.
 
     Args:
       feature: what the examples have.
@@ -35,7 +35,7 @@ class SemanticBackdoor:
     >>> attack.eligible(mine), attack.poison(mine).y
     (tensor([False,  True]), tensor([1, 1]))
 
-    Bagdasaryan et al. 2020; Miao et al. (paper 004), section 3.1.
+    Bagdasaryan et al. 2020; Miao et al., section 3.1.
     """
 
     feature: Feature

@@ -18,7 +18,7 @@ class SinglePixel:
 
         x'[rows - 1, columns - 1] = value,    y' = target
 
-    A pattern backdoor whose pattern is one pixel. In paper 004 an attacker does so with all its images.
+    A pattern backdoor whose pattern is one pixel. In Miao et al. an attacker does so with all its images.
 
     Args:
       target: the label that images with the pixel get.
@@ -32,7 +32,7 @@ class SinglePixel:
     (tensor([[[0., 0.],
              [0., 1.]]]), tensor([0]))
 
-    Miao et al. (paper 004), section 3.1.
+    Miao et al., section 3.1.
     """
 
     target: int = 0

@@ -20,7 +20,7 @@ class Attacked:
     """Every variant with each number of attackers.
 
     A guarantee that hides users is about attacking *users*: their number is ``attack.who.count``. One that
-    hides examples is about poisoned *examples*, all of them one user's, as in paper 002: their number is a
+    hides examples is about poisoned *examples*, all of them one user's, as in Xie et al.: their number is a
     fraction of those that this user can poison.
 
     Args:

@@ -88,7 +88,7 @@ def prepare_property(
     Args:
       which: the property: a name that the data set has for it, a ``.npy`` file with a bool for each training
         example of the federation, in its order, or ``label:C`` for all examples of class C.
-      users: deals the examples anew to so many users, as paper 004 does; None leaves them where they are.
+      users: deals the examples anew to so many users, as Miao et al. do; None leaves them where they are.
     """
     require_no_attack(experiment)
     federation = experiment.load_data(data_dir)
