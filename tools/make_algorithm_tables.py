@@ -1,6 +1,7 @@
-"""Writes what follows from the code into the pages of docs/algorithms, between their markers.
+"""Writes what follows from the code into the pages of docs/algorithms and others, between their markers.
 
     <!-- keys: preset krum -->    the keys of a preset or part: defaults, allowed values, meaning
+    <!-- keys: [privacy] -->      the keys of another table of the experiment file: defaults, meaning
     <!-- parts: sampler -->       all parts of a kind: one line each, and where more is said
     <!-- check -->                what ``fedward check`` says about the privacy of the page's experiment file
 
@@ -21,13 +22,16 @@ from typing import Any
 from rich.console import Console
 
 from fedward.config import experiment as config
+from fedward.config.attack_section import AttackSection
 from fedward.config.listing import KINDS
+from fedward.config.sections import Section
 from fedward.forecast.forecast import forecast
 from fedward.report.terminal.forecast_table import print_forecast
 from fedward.studies.training.setup import Setup, prepare
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "algorithms"
+MORE_PAGES = (ROOT / "docs" / "experiment-files.md",)
 WORDS = runpy.run_path(str(Path(__file__).with_name("algorithm_keys.py")))
 
 _MARKED = re.compile(
@@ -37,6 +41,11 @@ _FILE = re.compile(r"^```toml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # As wide as a code block that can be read without scrolling.
 _WIDTH = 88
 
+SECTIONS: dict[str, type[Section]] = {
+    "[attack]": AttackSection,
+    "[privacy]": config.PrivacySection,
+    "[evaluation]": config.EvaluationSection,
+}
 _SECTIONS = {
     "sampler": "samplers",
     "local trainer": "local-trainers",
@@ -97,34 +106,39 @@ def _made(what: str, about: str, text: str) -> str:
         return f"```text\n{privacy_lines(prepare(config.parse(_FILE.findall(text)[0])))}\n```"
     if what == "parts":
         return parts_table(about)
+    if about in SECTIONS:
+        return section_table(about)
     kind, _, name = about.rpartition(" ")
     return keys_table(kind, name)
 
 
-def keys_of(kind: str, name: str) -> dict[str, Any]:
-    """The keys that files may give, with their defaults."""
-    part, supplied = KINDS[kind].parts[name], KINDS[kind].supplied
-    assert callable(part)
-    return {
-        key: parameter.default
-        for key, parameter in inspect.signature(part).parameters.items()
-        if key not in (supplied or ())
-    }
-
-
 def keys_table(kind: str, name: str) -> str:
-    """One row for each key."""
+    """One row for each key of a part."""
     rows = ["| key | default | allowed | what it is |", "| --- | --- | --- | --- |"]
-    for key, default in keys_of(kind, name).items():
-        allowed, words = WORDS["of"](kind, name, key)
+    for key, default in KINDS[kind].defaults(name).items():
+        allowed, words = WORDS["of"](kind, name, key), _words(KINDS[kind].meaning(name, key))
         rows.append(f"| `{key}` | {_default(default)} | {_allowed(allowed, kind)} | {words} |")
     return "\n".join(rows)
+
+
+def section_table(title: str) -> str:
+    """One row for each key of a table of the experiment file that is no part."""
+    rows = ["| key | default | what it is |", "| --- | --- | --- |"]
+    for key, field in SECTIONS[title].model_fields.items():
+        default = inspect.Parameter.empty if field.is_required() else field.default
+        rows.append(f"| `{key}` | {_default(default)} | {_words(field.description or '')} |")
+    return "\n".join(rows)
+
+
+def _words(meaning: str) -> str:
+    text = meaning.replace("``", "`")
+    return text if text.endswith("...") else text.removesuffix(".")
 
 
 def _default(default: Any) -> str:
     if default is inspect.Parameter.empty:
         return "**required**"
-    if default is None:
+    if default is None or default == ():
         return "not given"
     text = str(default).lower() if isinstance(default, bool) else repr(default).replace("'", '"')
     return f"`{text}`"
@@ -166,7 +180,7 @@ def privacy_lines(setup: Setup) -> str:
 def main() -> None:
     """Writes the pages, or with ``--check`` ends with 1 if one of them is out of date."""
     stale = []
-    for path in sorted(PAGES.glob("*.md")):
+    for path in (*sorted(PAGES.glob("*.md")), *MORE_PAGES):
         text = path.read_text(encoding="utf8")
         if (made := page_with_tables(text)) != text:
             stale.append(path.name)

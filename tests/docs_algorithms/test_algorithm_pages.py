@@ -83,6 +83,17 @@ def test_the_tables_are_what_the_script_makes(name: str) -> None:
     assert made == page(name), "run python tools/make_algorithm_tables.py"
 
 
+def test_the_tables_of_the_experiment_file_are_what_the_script_makes() -> None:
+    (path,) = TOOL["MORE_PAGES"]
+    text = path.read_text(encoding="utf8")
+    assert TOOL["page_with_tables"](text, kinds=("keys",)) == text, (
+        "run python tools/make_algorithm_tables.py"
+    )
+    for title, section in TOOL["SECTIONS"].items():
+        found = [cells[0].strip("`") for cells in rows(marked(text, f"keys: {title}"))]
+        assert found == list(section.model_fields)
+
+
 def test_the_script_mends_a_table_that_is_out_of_date() -> None:
     text = page("krum")
     broken = text.replace("| `malicious` | **required** |", "| `malicious` | `3` |")

@@ -88,7 +88,7 @@ def with_part(preset: str, key: str, part: dict[str, Any]) -> dict[str, Any]:
 
 
 def keys_of(kind: str) -> list[tuple[str, str]]:
-    return [(name, key) for name in KINDS[kind].parts for key in TOOL["keys_of"](kind, name)]
+    return [(name, key) for name in KINDS[kind].parts for key in KINDS[kind].defaults(name)]
 
 
 def names_of(allowed: Any) -> list[str]:
@@ -97,7 +97,7 @@ def names_of(allowed: Any) -> list[str]:
 
 @pytest.mark.parametrize(("preset", "key"), keys_of("preset"))
 def test_a_preset_takes_what_its_page_allows_and_nothing_else(preset: str, key: str) -> None:
-    allowed, _ = TOOL["WORDS"]["of"]("preset", preset, key)
+    allowed = TOOL["WORDS"]["of"]("preset", preset, key)
     algorithm = content(preset)["algorithm"]
     if hasattr(allowed, "kind"):
         found = [
@@ -117,7 +117,7 @@ def test_a_preset_takes_what_its_page_allows_and_nothing_else(preset: str, key: 
     ids=lambda part: part.replace(" ", "-"),
 )
 def test_a_part_takes_what_its_table_allows_and_nothing_else(kind: str, name: str, key: str) -> None:
-    allowed, _ = TOOL["WORDS"]["of"](kind, name, key)
+    allowed = TOOL["WORDS"]["of"](kind, name, key)
     preset = "user_dp_fedavg"
 
     def tried(value: Any) -> bool:

@@ -16,7 +16,8 @@ class FixedBound:
     """The same bound S in every round. It looks at nothing private and costs nothing.
 
     Args:
-      clip_bound: S; with per-layer clipping one for all layers, or one for each.
+      clip_bound: S: the longest that an update may be; longer ones are cut to it. With per-layer clipping one
+        for all layers, or one for each.
 
     >>> FixedBound(clip_bound=0.7).bound((), 0, None)
     (0.7,)

@@ -27,12 +27,13 @@ class HistogramMedian:
     bound stays where it is, so the cost of a training has a limit that is known beforehand.
 
     Args:
-      initial: the bound before the first look.
-      least, most: where the bins begin and end.
-      bins: how many.
-      look_noise: z_h.
+      initial: the clip bound before the first look.
+      least: where the bins begin.
+      most: where the bins end.
+      bins: how many bins there are, equally wide in logarithms.
+      look_noise: z_h: noise on every count.
       every: looks happen in rounds 0, every, 2 every, ...
-      most_looks: how many of them.
+      most_looks: how many looks there are; after them the bound stays.
 
     >>> policy = HistogramMedian(
     ...     initial=1.0, least=0.01, most=100.0, bins=4, look_noise=1.0, every=5, most_looks=3

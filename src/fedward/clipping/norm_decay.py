@@ -25,11 +25,11 @@ class ClipNormDecay:
     die. The floor c_min is a public constant that the paper does not have.
 
     Args:
-      initial: c_0.
-      decay: γ, in (0, 1].
-      look_noise: z_c, the noise multiplier of each look.
+      initial: c_0: the clip bound of the first round.
+      decay: γ: the clip bound is multiplied by it after every round.
+      look_noise: z_c: the noise multiplier of each look at the norms.
       expected_cohort: m̄, the declared cohort size that sums are divided by.
-      floor: c_min; c_0 / 100 if not given.
+      floor: c_min: the clip bound never falls below it. c_0 / 100 if not given.
 
     >>> policy = ClipNormDecay(initial=0.1, decay=0.99, look_noise=3.5, expected_cohort=20)
     >>> [t for t in range(300) if policy.looks(t)]

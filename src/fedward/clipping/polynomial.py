@@ -20,9 +20,9 @@ class PolynomialDecay:
     public. Rounds beyond T keep the bound of the last.
 
     Args:
-      initial: C_0.
+      initial: C_0: the clip bound of the first round.
       power: how it falls: 1 is a straight line, below 1 late, above 1 early.
-      rounds: T, the number of rounds of the whole training.
+      rounds: T: the number of rounds of the whole training.
 
     >>> policy = PolynomialDecay(initial=0.4, power=2.0, rounds=4)
     >>> [policy.bound((), t, None)[0] for t in (0, 1, 2, 3, 100)]

@@ -29,11 +29,11 @@ class Quantile:
     after the round's noise was drawn.
 
     Args:
-      initial: C_0.
-      quantile: γ, in (0, 1).
-      bit_noise: σ_b, the standard deviation of the noise on the sum of bits; about m̄ / 20.
+      initial: C_0: the clip bound of the first round.
+      quantile: γ: the share of updates that the clip bound is to let through.
+      bit_noise: σ_b: noise on the sum of bits. About m̄ / 20.
       expected_cohort: m̄, the declared cohort size that sums are divided by.
-      learning_rate: η of the geometric step.
+      learning_rate: η_C: the length of the bound's step, in logarithms.
 
     >>> policy = Quantile(initial=0.1, quantile=0.5, bit_noise=1.0, expected_cohort=20)
     >>> policy.looks(7)

@@ -25,7 +25,7 @@ class RawMedian:
     of the noise. fedward prints no ε for it. For comparison with the papers only.
 
     Args:
-      initial: the bound of a round with an empty cohort.
+      initial: the clip bound of a round with an empty cohort.
 
     >>> RawMedian(initial=1.0).bound((), 0, [(0.1,), (0.5,), (7.0,)])
     (0.5,)

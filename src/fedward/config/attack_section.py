@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from fedward.attacks import MODEL_POISONINGS, POISONINGS, WHO, Attack, Staged
 from fedward.base.validate import InvalidValue, positive
-from fedward.config.sections import OneOf, PartSection, Section
+from fedward.config.sections import OneOf, PartSection, Section, checked
 from fedward.core.algorithm import Algorithm
 from fedward.core.federation import Federation
 from fedward.core.types import Knowledge
@@ -19,33 +19,41 @@ _POISONING = OneOf(registry=POISONINGS, trial={})
 _MODEL_POISONING = OneOf(registry=MODEL_POISONINGS, trial={})
 
 
+def _path(value: object) -> object:
+    if value is not None and not isinstance(value, str | Path):
+        raise InvalidValue(f"must be a path in quotes, got {value!r}")
+    return Path(value) if isinstance(value, str) else value
+
+
 class AttackSection(Section):
-    """Who attacks, with what, when, and knowing what; and how the attack's cost is measured.
+    """Who attacks, with what, when, and knowing what; and how the attack's cost is measured."""
 
-    ``cost_bound`` is C̄, fixed before anything is measured; ``target_model`` a file with the ``state_dict``
-    of the model θ* that attackers want to see (example 3 of Xie et al.).
-    """
-
-    who: Annotated[PartSection, _WHO]
-    data: tuple[Annotated[PartSection, _POISONING], ...] = ()
-    model: tuple[Annotated[PartSection, _MODEL_POISONING], ...] = ()
-    knowledge: Knowledge = "own"
-    rounds: tuple[int, ...] | None = None
-    test_share: float = 0.2
-    cost_bound: float | None = None
-    target_model: Path | None = None
-
-    @field_validator("target_model", mode="before")
-    @classmethod
-    def _read_path(cls, value: object) -> object:
-        if value is not None and not isinstance(value, str | Path):
-            raise InvalidValue(f"must be a path in quotes, got {value!r}")
-        return Path(value) if isinstance(value, str) else value
-
-    @field_validator("cost_bound")
-    @classmethod
-    def _check_cost_bound(cls, value: float | None) -> float | None:
-        return value if value is None else positive("bound of the attack cost", value)
+    who: Annotated[PartSection, _WHO] = Field(description="which users.")
+    data: tuple[Annotated[PartSection, _POISONING], ...] = Field(
+        default=(), description="what they do to their examples."
+    )
+    model: tuple[Annotated[PartSection, _MODEL_POISONING], ...] = Field(
+        default=(), description="what they send."
+    )
+    knowledge: Knowledge = Field(
+        default="own", description="own, or cohort: they see all honest updates as well."
+    )
+    rounds: tuple[int, ...] | None = Field(
+        default=None, description="counted from 0; all rounds if not given."
+    )
+    test_share: float = Field(
+        default=0.2,
+        description="of the test examples, to measure the attack on. The rest are for the main task.",
+    )
+    cost_bound: Annotated[float, checked(positive, "bound of the attack cost")] | None = Field(
+        default=None,
+        description="C̄, for min(cost, C̄), fixed before anything is measured. Not measured if not given.",
+    )
+    target_model: Annotated[Path | None, BeforeValidator(_path)] = Field(
+        default=None,
+        description="θ*, a file with the state_dict of the model that attackers want to see, for the cost "
+        "½‖θ - θ*‖² (example 3 of Xie et al.).",
+    )
 
     @model_validator(mode="after")
     def _attack_accepts_its_parts(self) -> AttackSection:

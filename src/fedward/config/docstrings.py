@@ -1,38 +1,49 @@
-"""A reader of docstrings: what they say about each argument."""
+"""A reader of docstrings: what a key means is written in them, and read by files, pages and commands."""
 
 from __future__ import annotations
 
 import inspect
 import re
+import sys
 
+_SYMBOL = re.compile(r"^\S{1,5}: ")
 _NAMES = re.compile(r"  (\w+(?:, \w+)*): (.*)")
 
 
 def arguments(part: object) -> dict[str, str]:
     """The words of the section ``Args`` on each argument, on one line.
 
-    >>> from fedward.sampling import PoissonSampler
+    What the docstring of a file or of its package says holds for all parts in it that do not say otherwise.
+
     >>> from fedward.attacks.who import PerCohort
     >>> arguments(PerCohort)
     {'count': 'P, how many attack.', 'each': 'P_m, how many of them every cohort has.'}
-    >>> arguments(PoissonSampler)
-    {}
+    >>> from fedward.presets import krum, median
+    >>> arguments(krum)["malicious"], arguments(median)["local"]
+    ('f: how many bad updates a round may hold.', 'what a user does with the model.')
     """
-    _, heading, rest = (inspect.getdoc(part) or "").partition("\nArgs:\n")
-    found: dict[str, str] = {}
-    now: list[str] = []
+    module = inspect.getmodule(part)
+    package = sys.modules.get(getattr(module, "__package__", None) or "")
+    return _section(package) | _section(module) | _section(part)
+
+
+def _section(thing: object) -> dict[str, str]:
+    _, heading, rest = (inspect.getdoc(thing) or "").partition("\nArgs:\n")
+    words: dict[str, str] = {}
+    names: list[str] = []
     for line in rest.split("\n\n")[0].splitlines() if heading else []:
         if match := _NAMES.fullmatch(line):
-            now = match[1].split(", ")
-            found |= dict.fromkeys(now, match[2])
+            names = match[1].split(", ")
+            words |= dict.fromkeys(names, match[2])
         else:
-            found |= {name: f"{found[name]} {line.strip()}" for name in now}
-    return found
+            words |= {name: f"{words[name]} {line.strip()}" for name in names}
+    return words
 
 
-def first_sentence(text: str) -> str:
+def in_short(text: str) -> str:
+    """The first sentence, without the symbol that formulas have for it.
+
+    >>> in_short("f: how many bad rows there are, as in ``Krum``. Of a round.")
+    'how many bad rows there are, as in Krum'
     """
-    >>> first_sentence("f, how many bad rows. Of a round.")
-    'f, how many bad rows'
-    """
-    return text.replace("``", "").split(". ")[0].removesuffix(".")
+    return _SYMBOL.sub("", text).replace("``", "").split(". ")[0].removesuffix(".")

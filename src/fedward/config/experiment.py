@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import field_validator, model_validator
+from pydantic import Field, model_validator
 from torch import nn
 
 from fedward.base.validate import InvalidValue, one_of, open_unit, positive, whole
@@ -16,7 +16,7 @@ from fedward.config.attack_section import AttackSection
 from fedward.config.file_errors import validated
 from fedward.config.model_section import MODEL
 from fedward.config.overrides import overridden, source_of
-from fedward.config.sections import OneOf, PartSection, Section
+from fedward.config.sections import OneOf, PartSection, Section, checked
 from fedward.core.algorithm import Algorithm
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
@@ -36,7 +36,8 @@ _MOST_DELTA = 0.01
 # What they spend is worked out before the first of them, and more would take hours for that alone.
 _MOST_ROUNDS = 10**6
 
-_DATA = OneOf(registry=DATASETS, supplied=("seed",))
+DATA = OneOf(registry=DATASETS, supplied=("seed",))
+Seed = Annotated[int, checked(whole, "seed", 0)]
 _ALGORITHM = OneOf(
     registry=PRESETS,
     tag="preset",
@@ -45,50 +46,43 @@ _ALGORITHM = OneOf(
 )
 
 
+def _rounds(name: str, value: int) -> int:
+    if whole(name, value) > _MOST_ROUNDS:
+        raise InvalidValue(f"{name} must be at most {_MOST_ROUNDS:,}, got {value}")
+    return value
+
+
 class PrivacySection(Section):
     """How privacy is accounted for, and how much may be spent.
 
-    ``users`` declares N: means are divided by m̄ = q N, and noise and default δ follow from it, however many
-    users there are. Where it is not given, the number of users in the data is taken. Then one user more or
-    less changes the noise, so guarantees are for *zero-out* (N public), not add/remove, and no certificate is
-    about users who join.
+    Without ``users`` the number of users in the data is taken for N. Then one user more or less changes the
+    noise, so guarantees are for *zero-out* (N public), not add/remove, and no certificate is about users who
+    join.
     """
 
-    users: int | None = None
-    delta: float | None = None
-    accountant: str | None = None
-    budget: float | None = None
-
-    @field_validator("users")
-    @classmethod
-    def _check_users(cls, value: int | None) -> int | None:
-        return value if value is None else whole("users", value)
-
-    @field_validator("delta")
-    @classmethod
-    def _check_delta(cls, value: float | None) -> float | None:
-        return value if value is None else open_unit("delta", value)
-
-    @field_validator("accountant")
-    @classmethod
-    def _check_accountant(cls, value: str | None) -> str | None:
-        return value if value is None else one_of("accountant", value, ACCOUNTANTS)
-
-    @field_validator("budget")
-    @classmethod
-    def _check_budget(cls, value: float | None) -> float | None:
-        return value if value is None else positive("budget", value)
+    users: Annotated[int, checked(whole, "users")] | None = Field(
+        default=None,
+        description="N, declared: means are divided by q N, whoever joins or leaves. Noise and default δ "
+        "follow from it; zero-out adjacency if not given.",
+    )
+    delta: Annotated[float, checked(open_unit, "delta")] | None = Field(
+        default=None,
+        description="N^-1.1 if not given, at most 0.01, for N users (or examples, where those are hidden).",
+    )
+    accountant: Annotated[str, checked(one_of, "accountant", ACCOUNTANTS)] | None = Field(
+        default=None, description="the tightest with a proof if not given."
+    )
+    budget: Annotated[float, checked(positive, "budget")] | None = Field(
+        default=None, description="training ends before it spends a larger ε. No limit if not given."
+    )
 
 
 class EvaluationSection(Section):
     """How often the model is measured on the test set."""
 
-    every: int = 1
-
-    @field_validator("every")
-    @classmethod
-    def _check_every(cls, value: int) -> int:
-        return whole("every", value)
+    every: Annotated[int, checked(whole, "every")] = Field(
+        default=1, description="measure every so many rounds, and after the last."
+    )
 
 
 class Experiment(Section):
@@ -96,26 +90,14 @@ class Experiment(Section):
 
     apart = ("sweep",)
 
-    seed: int
-    rounds: int
-    data: Annotated[PartSection, _DATA]
+    seed: Seed = Field(description="of all that is drawn.")
+    rounds: Annotated[int, checked(_rounds, "rounds")] = Field(description="how many are trained, at most.")
+    data: Annotated[PartSection, DATA]
     model: Annotated[PartSection, MODEL]
     algorithm: Annotated[PartSection, _ALGORITHM]
     attack: AttackSection | None = None
     privacy: PrivacySection = PrivacySection()
     evaluation: EvaluationSection = EvaluationSection()
-
-    @field_validator("seed")
-    @classmethod
-    def _check_seed(cls, value: int) -> int:
-        return whole("seed", value, at_least=0)
-
-    @field_validator("rounds")
-    @classmethod
-    def _check_rounds(cls, value: int) -> int:
-        if whole("rounds", value) > _MOST_ROUNDS:
-            raise InvalidValue(f"rounds must be at most {_MOST_ROUNDS:,}, got {value}")
-        return value
 
     @model_validator(mode="after")
     def _attack_happens(self) -> Experiment:
@@ -128,11 +110,8 @@ class Experiment(Section):
         return self
 
     def load_data(self, data_dir: Path | None = None) -> Federation:
-        section = self.data
-        if data_dir is not None and "data_dir" in type(section).model_fields:
-            section = section.model_copy(update={"data_dir": data_dir})
-        federation: Federation = section.build(seed=self.seed)
-        return federation
+        """The data; ``data_dir`` is where it lies, whatever the file says."""
+        return load(self.data, self.seed, data_dir)
 
     def make_algorithm(self, federation: Federation, model: nn.Module) -> Algorithm:
         sampler: Sampler = self.algorithm.sampler.build()  # type: ignore[attr-defined]
@@ -180,6 +159,14 @@ class Experiment(Section):
             delta=self.delta_for(federation, algorithm.unit),
             accountant=self.accountant_for(algorithm),
         )
+
+
+def load(section: PartSection, seed: int, data_dir: Path | None) -> Federation:
+    """The data of a table ``[data]``."""
+    if data_dir is not None and "data_dir" in type(section).model_fields:
+        section = section.model_copy(update={"data_dir": data_dir})
+    federation: Federation = section.build(seed=seed)
+    return federation
 
 
 def parse(text: str, source: str = "experiment") -> Experiment:

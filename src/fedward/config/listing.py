@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fedward.aggregation import AGGREGATORS
 from fedward.attacks import MODEL_POISONINGS, POISONINGS, WHO
@@ -13,6 +15,7 @@ from fedward.attacks.poisoning import FEATURES, PATTERNS
 from fedward.base.validate import one_of
 from fedward.certificates.confidence import METHODS
 from fedward.clipping import CLIP_POLICIES
+from fedward.config.docstrings import arguments
 from fedward.datasets import DATASETS, partition
 from fedward.local import LOCAL_TRAINERS
 from fedward.mechanisms import MECHANISMS
@@ -50,21 +53,29 @@ class Kind:
             return f"{first} Needs no files."
         return first
 
+    def defaults(self, name: str) -> dict[str, Any]:
+        """The keys that its table takes, with their defaults; none if files do not have such tables."""
+        part = self.parts[name]
+        if self.supplied is None or not callable(part):
+            return {}
+        parameters = inspect.signature(part).parameters
+        return {key: each.default for key, each in parameters.items() if key not in self.supplied}
+
     def keys(self, name: str) -> str:
-        """The keys that its table takes, with their defaults; empty if files do not have such tables.
+        """The keys that its table takes, with their defaults, in one line.
 
         >>> KINDS["sampler"].keys("poisson"), KINDS["server step"].keys("momentum")
         ('rate', 'learning_rate = 1.0, momentum = 0.9')
         """
-        part = self.parts[name]
-        if self.supplied is None or not callable(part):
-            return ""
-        taken = {
-            key: parameter.default
-            for key, parameter in inspect.signature(part).parameters.items()
-            if key not in self.supplied
-        }
-        return ", ".join(f"{key}{_in_words(default)}" for key, default in taken.items())
+        return ", ".join(f"{key}{_in_words(default)}" for key, default in self.defaults(name).items())
+
+    def meaning(self, name: str, key: str) -> str:
+        """What a key of its table means.
+
+        >>> KINDS["sampler"].meaning("poisson", "rate")
+        'q: the probability with which a user takes part.'
+        """
+        return arguments(self.parts[name]).get(key, "")
 
 
 _SPLITS = {
@@ -130,7 +141,18 @@ def names() -> list[str]:
 
 def meanings(name: str) -> list[tuple[Kind, str]]:
     """All that a name stands for, with the whole documentation; some, like ``krum``, stand for two things."""
-    return [(kind, documentation(kind.parts[name])) for kind in KINDS.values() if name in kind.parts]
+    return [(kind, _with_all_keys(kind, name)) for kind in KINDS.values() if name in kind.parts]
+
+
+def _with_all_keys(kind: Kind, name: str) -> str:
+    """Its documentation, and the keys that it shares with others and does not explain itself."""
+    text = documentation(kind.parts[name])
+    lines = [
+        textwrap.fill(f"{key}: {kind.meaning(name, key)}", 108, initial_indent="  ", subsequent_indent="    ")
+        for key in kind.defaults(name)
+        if f"\n  {key}: " not in text
+    ]
+    return "\n".join([text, "", "Keys that it shares with others:", *lines]) if lines else text
 
 
 def documentation(part: object) -> str:

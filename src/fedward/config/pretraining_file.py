@@ -6,19 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import field_validator, model_validator
+from pydantic import model_validator
 
 from fedward.base.validate import whole
-from fedward.config.experiment import read_content
+from fedward.config.experiment import DATA, Seed, load, read_content
 from fedward.config.file_errors import validated
 from fedward.config.model_section import MODEL
 from fedward.config.overrides import source_of
-from fedward.config.sections import OneOf, PartSection, Section
+from fedward.config.sections import PartSection, Section, checked
 from fedward.core.federation import Federation
-from fedward.datasets import DATASETS
 from fedward.local import SGD
-
-_DATA = OneOf(registry=DATASETS, supplied=("seed",))
 
 
 class TrainingSection(Section):
@@ -43,28 +40,15 @@ class TrainingSection(Section):
 class PretrainingFile(Section):
     """One pre-training, as its file describes it."""
 
-    seed: int
-    epochs: int
-    data: Annotated[PartSection, _DATA]
+    seed: Seed
+    epochs: Annotated[int, checked(whole, "epochs")]
+    data: Annotated[PartSection, DATA]
     model: Annotated[PartSection, MODEL]
     training: TrainingSection
 
-    @field_validator("seed")
-    @classmethod
-    def _check_seed(cls, value: int) -> int:
-        return whole("seed", value, at_least=0)
-
-    @field_validator("epochs")
-    @classmethod
-    def _check_epochs(cls, value: int) -> int:
-        return whole("epochs", value)
-
     def load_data(self, data_dir: Path | None = None) -> Federation:
-        section = self.data
-        if data_dir is not None and "data_dir" in type(section).model_fields:
-            section = section.model_copy(update={"data_dir": data_dir})
-        federation: Federation = section.build(seed=self.seed)
-        return federation
+        """The data; ``data_dir`` is where it lies, whatever the file says."""
+        return load(self.data, self.seed, data_dir)
 
 
 def from_content(content: dict[str, Any], source: str = "pre-training") -> PretrainingFile:

@@ -15,6 +15,7 @@ from operator import or_
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -61,6 +62,11 @@ class Section(BaseModel):
 def _as_tuples(value: Any) -> Any:
     """TOML has lists only; parts are values and take tuples."""
     return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
+
+
+def checked(check: Callable[..., Any], name: str, *limits: Any) -> AfterValidator:
+    """For an annotation: what a check of ``base.validate`` lets pass, under this name in its errors."""
+    return AfterValidator(lambda value: check(name, value, *limits))
 
 
 class PartSection(Section):

@@ -1,4 +1,10 @@
-"""Data sets, one a file: ``load(...)`` returns a federation. A new one is one file and one line here."""
+"""Data sets, one a file: ``load(...)`` returns a federation. A new one is one file and one line here.
+
+Args:
+  data_dir: where data sets lie; else ``--data`` or ``FEDWARD_DATA``. DIR is it, or a cache of this user if
+    none is given.
+  alpha: the concentration of a Dirichlet split.
+"""
 
 from __future__ import annotations
 

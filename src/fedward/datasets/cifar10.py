@@ -45,10 +45,8 @@ def load(
 
     Args:
       seed: decides who gets which example.
-      data_dir: DIR; ``$FEDWARD_DATA`` or a cache of this user if not given.
       users: how many users; 200 if not given.
       split: ``iid`` or ``dirichlet``; this data does not name owners.
-      alpha: the concentration of a Dirichlet split.
       classes: the classes to keep. They are numbered 0, 1, ... in the order given here.
       standardise: whether each channel is shifted and scaled by its published mean (0.4914, 0.4822,
         0.4465) and standard deviation (0.2470, 0.2435, 0.2616). They are constants, not computed here.

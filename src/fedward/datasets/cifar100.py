@@ -44,10 +44,8 @@ def load(
 
     Args:
       seed: decides who gets which example.
-      data_dir: DIR; ``$FEDWARD_DATA`` or a cache of this user if not given.
       users: how many users; 200 if not given.
       split: ``iid`` or ``dirichlet``; this data does not name owners.
-      alpha: the concentration of a Dirichlet split.
       classes: the classes to keep. They are numbered 0, 1, ... in the order given here.
       standardise: whether each channel is shifted and scaled by its published mean (0.5071, 0.4865,
         0.4409) and standard deviation (0.2673, 0.2564, 0.2762). They are constants, not computed here.

@@ -24,7 +24,6 @@ def load(
       seed: decides who gets which example.
       users: how many users; 50 if not given.
       split: ``iid`` or ``dirichlet``; this data does not name its writers.
-      alpha: the concentration of a Dirichlet split.
 
     >>> federation = load(users=20, seed=0)
     >>> federation.num_users, len(federation.examples), len(federation.test)

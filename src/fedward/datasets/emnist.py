@@ -37,11 +37,9 @@ def load(
 
     Args:
       seed: decides who gets which example.
-      data_dir: DIR; ``$FEDWARD_DATA`` or a cache of this user if not given.
       users: how many users; 200 if not given.
       split: ``iid`` or ``dirichlet``; these files do not name writers. ``natural`` reads them from
         ``emnist-digits-train-writers.npy``, if you have them: one id for each training example.
-      alpha: the concentration of a Dirichlet split.
       classes: the digits to keep. They are numbered 0, 1, ... in the order given here.
 
     Cohen, Afshar, Tapson and van Schaik, EMNIST: an extension of MNIST to handwritten letters, 2017.

@@ -42,11 +42,9 @@ def load(
 
     Args:
       seed: decides who gets which example.
-      data_dir: DIR; ``$FEDWARD_DATA`` or a cache of this user if not given.
       users: how many users; 200 if not given.
       split: ``iid`` or ``dirichlet``; this data does not name owners. ``natural`` reads them from
         ``train-writers.npy``, if you have any.
-      alpha: the concentration of a Dirichlet split.
       classes: the classes to keep. They are numbered 0, 1, ... in the order given here.
 
     Xiao, Rasul and Vollgraf, Fashion-MNIST: a novel image dataset for benchmarking machine learning

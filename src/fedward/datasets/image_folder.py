@@ -55,10 +55,8 @@ def load(
     Args:
       folder: the folder, from DIR.
       seed: decides who gets which picture.
-      data_dir: DIR; ``$FEDWARD_DATA`` or a cache of this user if not given.
       users: how many users; 10 if not given, or all with the split ``natural``.
       split: ``natural``, ``iid`` or ``dirichlet``.
-      alpha: the concentration of a Dirichlet split.
       size: height and width that every picture is scaled to.
       colour: ``grey`` or ``rgb``, which every picture is converted to.
       test_folder: a folder of test pictures, from DIR.

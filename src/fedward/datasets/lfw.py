@@ -56,11 +56,9 @@ def load(
 
     Args:
       seed: decides who gets which example.
-      data_dir: DIR; ``$FEDWARD_DATA`` or a cache of this user if not given.
       source: ``arrays`` or ``images``.
       users: how many users; 10 if not given, or all persons with the split ``natural``.
       split: ``natural`` (a user is a person), ``iid`` or ``dirichlet``.
-      alpha: the concentration of a Dirichlet split.
 
     Huang, Ramesh, Berg and Learned-Miller, Labeled faces in the wild, 2007. Gender: Afifi and Abdelhamed,
     AFIF4, 2017.

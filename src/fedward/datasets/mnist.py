@@ -42,10 +42,8 @@ def load(
 
     Args:
       seed: decides who gets which example.
-      data_dir: DIR; ``$FEDWARD_DATA`` or a cache of this user if not given.
       users: how many users; 200 if not given, or all writers with the split ``natural``.
       split: ``iid``, ``dirichlet``, or ``natural``: a user is a writer, and bears the writer's id as name.
-      alpha: the concentration of a Dirichlet split.
       classes: the digits to keep. They are numbered 0, 1, ... in the order given here.
 
     LeCun, Cortes and Burges, The MNIST database of handwritten digits, 1998. The writers: Yadav and Bottou,

@@ -56,7 +56,6 @@ def load(
     Args:
       seed: decides which users take part.
       file: the file, from DIR.
-      data_dir: DIR; ``$FEDWARD_DATA`` or a cache of this user if not given.
       users: how many users; all that are left for training if not given.
       at_least: how many examples a user must have.
       at_most: how many examples of each user are used, test users included, the first ones; all if not given.

@@ -57,7 +57,6 @@ def load(
 
     Args:
       seed: decides which users take part.
-      data_dir: DIR; ``$FEDWARD_DATA`` or a cache of this user if not given.
       file: the name of the file in ``DIR/sent140``, if not one of these two.
       users: how many users; all that are left for training if not given.
       at_least: how many tweets a user must have.

@@ -65,13 +65,11 @@ def load(
     Args:
       file: the file, from DIR; its ending says what it is.
       seed: decides who gets which row, or which users take part.
-      data_dir: DIR; ``$FEDWARD_DATA`` or a cache of this user if not given.
       user: the column that names the user; not needed unless the split is ``natural``.
       label: the column with the class.
       features: the columns that are used, in this order; all others if not given.
       users: how many users; 10 if not given, or all with the split ``natural``.
       split: ``natural``, ``iid`` or ``dirichlet``.
-      alpha: the concentration of a Dirichlet split.
       test_file: a file of test rows with the same columns, from DIR; its users do not matter.
       test_share: what is held out for testing if there is none.
     """

@@ -51,19 +51,23 @@ class DPSGD:
     after the division; it belongs on the sum.)
 
     Args:
-      learning_rate: η.
-      probability: p, declared: it must not be computed from the size of private data.
-      expected_batch: L, declared like p.
-      steps: V, in each round.
-      noise_multiplier: z, the papers' σ.
-      clip_bound: C; None takes the bound of the round from the server's clip policy.
-      momentum: μ, in [0, 1); starts from zero in every round.
-      weight_decay: λ.
-      learning_rate_decay: d, in (0, 1]; η_t = η d^t in round t.
+      learning_rate: η: the length of a step.
+      probability: p: of each example to be in a batch, declared beforehand. It must not be computed from the
+        size of private data.
+      expected_batch: L: what noisy sums are divided by, declared beforehand.
+      steps: V: how many batches a user takes in a round.
+      noise_multiplier: z: noise for each unit of the clip bound; more is more private. It is the papers' σ:
+        noise on the sum has standard deviation z C.
+      clip_bound: C: the longest that the gradient of an example may be; cut to it. The bound of the server's
+        clip policy if not given.
+      momentum: μ: how much of the last step goes on. It starts from zero in every round.
+      weight_decay: λ: how strongly weights are pulled to zero.
+      learning_rate_decay: d: the learning rate is multiplied by it after every round. That of round t is η
+        d^t.
       per_layer: clips each of the model's K layers to C/√K instead of the whole to C. Together that is C
         again, so noise and guarantee are the same.
-      noise_source: ``seeded`` draws batches and noise from the stream that ``train`` is given; ``system``
-        takes both from the operating system.
+      noise_source: ``system`` where data really is private; ``seeded`` can be repeated. Batches
+        and noise come from the operating system, or from the stream that ``train`` is given.
 
     >>> local = DPSGD(
     ...     learning_rate=0.1, probability=0.1, expected_batch=50, steps=5, noise_multiplier=2.0

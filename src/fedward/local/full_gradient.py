@@ -23,10 +23,11 @@ class FullGradient:
     With η = 1 the user sends its (negative) gradient, and the server's learning rate is FedSGD's.
 
     Args:
-      learning_rate: η.
-      learning_rate_decay: d, in (0, 1]; applied once a round.
-      chunk_size: how many examples go through the model at once; it changes memory, not the result
-        beyond rounding.
+      learning_rate: η: the length of a step.
+      learning_rate_decay: d: the learning rate is multiplied by it after every round. That of round t is η
+        d^t.
+      chunk_size: how many examples go through the model at once. It changes memory, not the result beyond
+        rounding.
 
     McMahan et al. 2017.
     """

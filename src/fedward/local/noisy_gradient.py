@@ -33,14 +33,17 @@ class NoisyGradient:
     takes part is public. A gradient that is not finite counts as zero.
 
     Args:
-      noise_multiplier: z, the papers' σ.
-      clip_bound: C; None takes the bound of the round from the server's clip policy.
-      learning_rate: η; with 1 the server's learning rate is FedSGD's.
-      learning_rate_decay: d, in (0, 1]; applied once a round.
-      chunk_size: how many examples go through the model at once; it changes memory, not the result
-        beyond rounding.
-      noise_source: ``seeded`` draws the noise from the stream that ``train`` is given; ``system`` takes every
-        bit from the operating system.
+      noise_multiplier: z: noise for each unit of the clip bound; more is more private. It is the papers' σ;
+        the guarantee counts z/2.
+      clip_bound: C: the longest that a gradient may be; longer ones are cut to it. The bound of the server's
+        clip policy if not given.
+      learning_rate: η: the length of a step. With 1 the server's learning rate is FedSGD's.
+      learning_rate_decay: d: the learning rate is multiplied by it after every round. That of round t is η
+        d^t.
+      chunk_size: how many examples go through the model at once. It changes memory, not the result beyond
+        rounding.
+      noise_source: ``system`` where data really is private; ``seeded`` can be repeated. Noise
+        comes from the operating system, or from the stream that ``train`` is given.
 
     >>> NoisyGradient(noise_multiplier=4.0, clip_bound=0.01).local_event(0)
     GaussianDpEvent(noise_multiplier=2.0)

@@ -27,7 +27,7 @@ class ProjectedSGD:
     model.)
 
     Args:
-      sgd: the steps.
+      sgd: the steps that a user takes.
 
     >>> ProjectedSGD(sgd=SGD(learning_rate=0.1, batch_size=8, epochs=1)).at_round(0, (0.5,)).bound
     0.5

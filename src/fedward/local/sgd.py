@@ -27,12 +27,15 @@ class SGD:
     be smaller. It guarantees nothing about the norm of the update: the server clips.
 
     Args:
-      learning_rate: η.
-      batch_size: of each step; a user with fewer examples uses all of them.
-      epochs, steps: exactly one of the two. Steps go on into the next shuffle when an epoch ends.
-      momentum: μ, in [0, 1); starts from zero in every round.
-      weight_decay: λ.
-      learning_rate_decay: d, in (0, 1]; applied once a round.
+      learning_rate: η: the length of a step.
+      batch_size: examples in a step; a user with fewer takes all of them.
+      epochs: how often a user goes through its examples in a round; or give ``steps``.
+      steps: how many steps a user takes in a round, in the place of ``epochs``. They go on into the next
+        shuffle when an epoch ends.
+      momentum: μ: how much of the last step goes on. It starts from zero in every round.
+      weight_decay: λ: how strongly weights are pulled to zero.
+      learning_rate_decay: d: the learning rate is multiplied by it after every round. That of round t is η
+        d^t.
 
     >>> SGD(learning_rate=0.1, batch_size=10, epochs=2, learning_rate_decay=0.5).at_round(2, ()).learning_rate
     0.025

@@ -1,4 +1,10 @@
-"""Small models, one a file. A new one is one file and one line here."""
+"""Small models, one a file. A new one is one file and one line here.
+
+Whatever a model takes besides, a table ``[model]`` may give
+
+Args:
+  weights: start from these: of ``fedward pretrain``, or the model.pt of a run.
+"""
 
 from __future__ import annotations
 

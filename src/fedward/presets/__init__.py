@@ -1,4 +1,18 @@
-"""Each published algorithm as a composition of parts, named after its paper."""
+"""Each published algorithm as a composition of parts, named after its paper.
+
+Keys that many presets share mean the same in all of them, unless the preset says otherwise:
+
+Args:
+  sampler: who takes part in a round.
+  local: what a user does with the model.
+  server: what the server does with the mean. It is added to the model if not given.
+  clip_bound: S: the longest that an update may be; longer ones are cut to it.
+  noise_multiplier: z: noise for each unit of the clip bound; more is more private. It is the papers' σ: noise
+    on the sum has standard deviation z times the bound.
+  noise_source: ``system`` where data really is private; ``seeded`` can be repeated. Noise and cohorts come
+    from it; seeded noise is for research only.
+  malicious: f: how many bad updates a round may hold.
+"""
 
 from __future__ import annotations
 

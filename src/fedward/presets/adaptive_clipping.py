@@ -30,11 +30,13 @@ def adaptive_clipping(
     adjacency, bits included. See ``Quantile`` for the rule.
 
     Args:
-      noise_multiplier: z, of model and bits together.
-      quantile: γ.
-      initial_bound: C_0.
-      bit_noise: σ_b; a twentieth of the expected cohort if not given, but never less than 2z.
-      bound_learning_rate: η of the geometric step.
+      noise_multiplier: z: noise for each unit of the clip bound; more is more private. It is that of model
+        and bits together.
+      quantile: γ: the share of updates that the clip bound is to let through.
+      initial_bound: C_0: the clip bound of the first round.
+      bit_noise: σ_b: noise on the sum of bits. A twentieth of the expected cohort if not given, but never
+        less than 2z.
+      bound_learning_rate: η_C: the length of the bound's step, in logarithms.
 
     Andrew, Thakkar, McMahan, Ramaswamy 2021.
     """

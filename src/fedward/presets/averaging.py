@@ -39,6 +39,11 @@ def fedsgd(*, sampler: Sampler, learning_rate: float, learning_rate_decay: float
 
     No guarantee: nothing is clipped and no noise is added.
 
+    Args:
+      learning_rate: η: the length of the server's step.
+      learning_rate_decay: d: the learning rate is multiplied by it after every round. That of round t is η
+        d^t.
+
     McMahan et al. 2017; the study of clip sizes under LDP (docs/references.md), algorithm 1.
     """
     return Algorithm(

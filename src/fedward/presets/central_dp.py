@@ -1,4 +1,8 @@
-"""Central DP and clip norm decay: users project onto the ball, the server clips and noises."""
+"""Central DP and clip norm decay: users project onto the ball, the server clips and noises.
+
+Args:
+  local: the steps that a user takes. After each the model is projected onto the ball.
+"""
 
 from __future__ import annotations
 
@@ -62,10 +66,13 @@ def clip_norm_decay(
     rounds in which they are taken. See ``ClipNormDecay`` for the rule and its floor.
 
     Args:
-      initial_bound: c⁰.
-      decay: γ.
-      noise_multiplier: z, of the model.
-      look_noise: the noise multiplier of each look.
+      initial_bound: c⁰: the clip bound of the first round.
+      decay: γ: the clip bound is multiplied by it after every round.
+      noise_multiplier: z: noise for each unit of the clip bound; more is more private. Looks at the norms are
+        charged on top.
+      look_noise: z_c: the noise multiplier of each look at the norms.
+      floor: c_min: the clip bound never falls below it. It is public; a hundredth of ``initial_bound`` if not
+        given.
 
     Miao et al., algorithms 1 and 2.
     """

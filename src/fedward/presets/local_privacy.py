@@ -1,4 +1,10 @@
-"""Algorithms in which every user protects itself: nobody else has to be trusted with its data."""
+"""Algorithms in which every user protects itself: nobody else has to be trusted with its data.
+
+Args:
+  local: what a user does with the model; the noise that protects is in it.
+  policy: C_t: a bound that moves, where ``local`` has no ``clip_bound``. One that looks at norms is refused:
+    it would see those of noisy updates, and examples are clipped.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +41,6 @@ def insdp_fedavg(
     Guarantee: instance-level (ε, δ) for one example of one user; each user has a ledger of its own, and the
     released models have the largest of them. A user that is never drawn spends nothing.
 
-    Args:
-      local: DP-SGD; its clip bound, or ``policy`` where it has none.
-      policy: the clip bound over rounds; one that looks at norms is refused: it would see those of noisy
-        updates, and examples are clipped.
-
     Xie et al. 2022, algorithm 3 and theorem 4.
     """
     mean = Mean(expected_cohort=expected_cohort(sampler, num_users))
@@ -59,7 +60,7 @@ def insdp_fedsgd(
     beside it under its name.
 
     Args:
-      sampler: cohorts of a known size.
+      sampler: cohorts of a known size, whose noise adds up.
       local: DP-SGD with one step and a clip bound.
 
     Xie et al. 2022, algorithm 2 and proposition 2.
@@ -77,6 +78,10 @@ def dopamine(
 
     Guarantee: instance-level (ε, δ): batches with probability p and noise multiplier σ√m, if all m users add
     their noise and nothing but their mean is seen.
+
+    Args:
+      sampler: cohorts of a known size, whose noise adds up.
+      local: DP-SGD with one step and a clip bound.
 
     Malekzadeh et al. 2021; the baseline in Xie et al.
     """
@@ -126,10 +131,12 @@ def ldp_fedsgd(
     looks at norms.
 
     Args:
-      noise_multiplier: z, the paper's σ.
-      clip_bound, policy: exactly one of the two: a constant C, or C_t over rounds. What a policy's looks at
-        norms cost is in the guarantee; the server must be trusted with the norms.
-      learning_rate: η.
+      noise_multiplier: z: noise for each unit of the clip bound; more is more private. It is the paper's σ;
+        the guarantee counts z/2.
+      clip_bound: C: the longest that a gradient may be; longer ones are cut to it. Or give ``policy``.
+      policy: C_t: a bound that moves, in the place of ``clip_bound``. What its looks at norms cost is in the
+        guarantee; the server must be trusted with the norms.
+      learning_rate: η: the length of a step.
 
     The study of clip sizes under LDP (docs/references.md), algorithms 1 and 3.
     """

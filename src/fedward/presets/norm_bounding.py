@@ -58,7 +58,7 @@ def weak_dp(
     Guarantee: the ε that this noise really buys, which is huge: its multiplier is σ m̄ / S.
 
     Args:
-      noise_std: σ, the standard deviation of the noise on the mean.
+      noise_std: σ: the standard deviation of the noise on the mean of the updates.
 
     Sun, Kairouz, Suresh, McMahan 2019; Miao et al.
     """

@@ -1,4 +1,8 @@
-"""FedAvg with a robust rule in the place of the mean: defences against bad rows, without privacy."""
+"""FedAvg with a robust rule in the place of the mean: defences against bad rows, without privacy.
+
+Args:
+  clip_bound: every update is cut to it first; none is cut if not given.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +23,7 @@ from fedward.mechanisms import NoNoise
 from fedward.server import ServerStep
 
 Bound = float | None
-"""Every update is clipped to it first; not at all if not given."""
-
 Server = ServerOptimizer | None
-"""The use of the rule's result; it is added to the model if not given."""
 
 
 def krum(
@@ -33,10 +34,6 @@ def krum(
         w ← w + Δ_i,    i = argmin_i Σ_{j among the n - f - 2 nearest of i} ‖Δ_i - Δ_j‖²
 
     No guarantee of privacy. Rounds with fewer than 2f + 3 updates keep the model.
-
-    Args:
-      malicious: f, how many bad updates a round may hold.
-      clip_bound: every update is clipped to it first; not at all if not given.
 
     Blanchard, El Mhamdi, Guerraoui, Stainer 2017; Miao et al., with f = 8 of 20.
     """
@@ -59,9 +56,7 @@ def multi_krum(
     No guarantee of privacy. Rounds with fewer than max(2f + 3, m) updates keep the model.
 
     Args:
-      malicious: f, how many bad updates a round may hold.
-      selected: m; n - f of the n updates of each round if not given.
-      clip_bound: every update is clipped to it first; not at all if not given.
+      selected: m: how many updates are averaged. n - f of the n updates of each round if not given.
 
     Blanchard, El Mhamdi, Guerraoui, Stainer 2017.
     """
@@ -78,9 +73,6 @@ def median(
 
     No guarantee of privacy. An empty round keeps the model.
 
-    Args:
-      clip_bound: every update is clipped to it first; not at all if not given.
-
     Yin, Chen, Ramchandran, Bartlett 2018; Miao et al.
     """
     return _robust("median", CoordinateMedian(), sampler, local, clip_bound, server)
@@ -96,8 +88,8 @@ def trimmed_mean(
     No guarantee of privacy. Rounds with fewer than 2b + 1 updates keep the model.
 
     Args:
-      trimmed: b, a number of updates and not a share of them.
-      clip_bound: every update is clipped to it first; not at all if not given.
+      trimmed: b: how many of the largest and of the smallest values are left out. It is a number of updates,
+        not a share of them.
 
     Yin, Chen, Ramchandran, Bartlett 2018.
     """
@@ -121,8 +113,8 @@ def geometric_median(
     however many examples its user has.
 
     Args:
-      tolerance, most_steps: when the iteration stops; see ``GeometricMedian``.
-      clip_bound: every update is clipped to it first; not at all if not given.
+      tolerance: how long the mean of the unit vectors towards the updates may be when the iteration stops.
+      most_steps: after so many steps it stops anyway.
 
     Pillutla, Kakade, Harchaoui 2019 (RFA).
     """
@@ -138,10 +130,6 @@ def bulyan(
         w[j] ← w[j] + (1 / β) Σ_{i among the β nearest to the median} Δ_i[j],    θ = n - 2f picked, β = θ - 2f
 
     No guarantee of privacy. Rounds with fewer than 4f + 3 updates keep the model.
-
-    Args:
-      malicious: f, how many bad updates a round may hold.
-      clip_bound: every update is clipped to it first; not at all if not given.
 
     El Mhamdi, Guerraoui, Rouault 2018.
     """

@@ -38,10 +38,11 @@ def user_dp_fedavg(
 
     Args:
       num_users: the declared number of users N. It fixes m̄ and does not move when somebody joins or leaves.
-      noise_multiplier: z, the paper's σ.
-      clip_bound: S; per layer one for all layers or one for each; with a median the bound of empty cohorts.
-      clip: what is clipped, and to which bound.
-      policy: how the bound moves, instead of ``clip_bound``. What its looks cost is charged on top of z.
+      clip_bound: S: the longest that an update may be; longer ones are cut to it. Per layer one for all
+        layers or one for each; with a median the bound of empty cohorts.
+      clip: ``flat``, ``per-layer``, ``median`` or ``per-layer-median``. It says what is clipped, and to which
+        bound; the two medians have no guarantee.
+      policy: a bound that moves, in the place of ``clip_bound``. What its looks cost is charged on top of z.
       layers: the sizes of the model's layers, ``ParameterSpec.of(model).layer_sizes()``, where ``clip`` needs
         them.
 

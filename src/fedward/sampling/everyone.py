@@ -19,6 +19,9 @@ class EveryoneSampler:
     Guarantee: for one user added or removed (the mean is over a declared constant, not over those
     present), or for one user replaced by another.
 
+    Args:
+      adjacency: which two federations are neighbours.
+
     >>> EveryoneSampler().draw(4, np.random.default_rng(0)).tolist()
     [0, 1, 2, 3]
     """

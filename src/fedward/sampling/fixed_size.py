@@ -20,6 +20,9 @@ class FixedSizeSampler:
     size); a mean has twice the sensitivity then. Accounted by ``rdp``; ``pld`` has no proof for it;
     ``moments`` reads it as the papers do, as Poisson sampling with q = m/N, and says so.
 
+    Args:
+      size: m: how many users take part; at most as many as there are.
+
     >>> FixedSizeSampler(size=3).draw(20, np.random.default_rng(0)).tolist()
     [10, 12, 15]
 

@@ -19,6 +19,9 @@ class PoissonSampler:
     Guarantee: one user added or removed; the event is the Poisson-sampled one. An empty cohort is possible
     and is a round like any other.
 
+    Args:
+      rate: q: the probability with which a user takes part.
+
     >>> PoissonSampler(rate=0.1).draw(20, np.random.default_rng(0)).tolist()
     [2, 3, 11, 13]
 

@@ -17,6 +17,12 @@ class ServerAdam:
 
         m = β₁ m + (1 - β₁) mean,    v = β₂ v + (1 - β₂) mean²,    w = w + η m / (√v + τ)
 
+    Args:
+      learning_rate: η: the length of a step.
+      beta1: β₁: how much of the last rounds' means goes on.
+      beta2: β₂: how much of the last rounds' squares goes on.
+      tau: τ: keeps steps short where the squares are small.
+
     Reddi et al. 2021, algorithm 2.
     """
 

@@ -15,6 +15,10 @@ from fedward.server.move import State, moved
 class ServerMomentum:
     """Momentum over rounds: v = β v + mean, w = w + η v.
 
+    Args:
+      learning_rate: η: the length of a step.
+      momentum: β: how much of the last step goes on.
+
     Hsu, Qi, Brown 2019 (FedAvgM).
     """
 

@@ -12,7 +12,11 @@ from fedward.server.move import State, moved
 
 @dataclass(frozen=True, kw_only=True)
 class ServerStep:
-    """Adds the mean to the model: w = w + η · mean. With η = 1 it is FedAvg."""
+    """Adds the mean to the model: w = w + η · mean. With η = 1 it is FedAvg.
+
+    Args:
+      learning_rate: η: the length of a step.
+    """
 
     learning_rate: float = 1.0
 

@@ -28,7 +28,7 @@ class ConstrainAndScale:
 
     Args:
       local: the attacker's own steps; after each one it is brought back into the ball.
-      factor: γ.
+      factor: γ: attackers send their update times this.
       norm: S; None for the clip bound that the server sent in this round. A round that has none, or one
         for each layer, is refused before its training.
 

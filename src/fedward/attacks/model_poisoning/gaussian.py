@@ -23,7 +23,7 @@ class GaussianUpdate:
     server that clips leaves no more of it than of any other row.
 
     Args:
-      std: σ.
+      std: σ: the standard deviation of the noise that attackers send.
 
     >>> sight = Sight(round=0, parameters=torch.zeros(3), bounds=(), own={})
     >>> GaussianUpdate(std=200.0).tamper(torch.zeros(3), sight, np.random.default_rng(0)).round()

@@ -26,7 +26,7 @@ class InnerProductManipulation:
     zeros are sent.
 
     Args:
-      factor: ε.
+      factor: ε: attackers send the mean of the honest updates times minus this.
 
     >>> sight = Sight(
     ...     round=0,

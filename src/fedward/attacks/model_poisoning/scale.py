@@ -25,7 +25,7 @@ class Scale:
     γ lifts beyond the largest number is not finite: the server rejects it.
 
     Args:
-      factor: γ.
+      factor: γ: attackers send their update times this.
 
     >>> sight = Sight(round=0, parameters=torch.zeros(2), bounds=(), own={})
     >>> Scale(factor=50.0).tamper(torch.tensor([0.5, -1.0]), sight, np.random.default_rng(0))

@@ -22,7 +22,7 @@ class SignFlip:
     It has no target: it keeps the model from learning. A server that clips leaves its direction.
 
     Args:
-      factor: γ.
+      factor: γ: attackers send their update times minus this.
 
     >>> import torch
     >>> sight = Sight(round=0, parameters=torch.zeros(2), bounds=(), own={})

@@ -28,7 +28,7 @@ class SkipLocalPrivacy:
     guarantee is left.
 
     Args:
-      factor: γ.
+      factor: γ: attackers send their update times this.
 
     >>> told = NoisyGradient(noise_multiplier=2.0, clip_bound=0.1, learning_rate=0.5)
     >>> SkipLocalPrivacy(factor=10.0).trainer(told, 0, (0.1,))

@@ -26,7 +26,7 @@ class TrainAndScale:
 
     Args:
       local: what the attacker trains with, instead of what the server asked for.
-      factor: γ.
+      factor: γ: attackers send their update times this.
       norm: S, the length that the attacker keeps to; None for no limit.
 
     >>> import torch

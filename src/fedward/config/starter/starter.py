@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from typing import Any
 
 from fedward.base.validate import one_of
-from fedward.config.docstrings import arguments, first_sentence
-from fedward.config.experiment import Experiment, from_content
+from fedward.config.attack_section import AttackSection
+from fedward.config.docstrings import in_short
+from fedward.config.experiment import EvaluationSection, Experiment, PrivacySection, from_content
 from fedward.config.listing import KINDS
+from fedward.config.sections import Section
 from fedward.config.starter import usual_values as usual
-from fedward.config.starter.attack_table import attack_lines, attack_table
-from fedward.config.starter.part_table import part, private
+from fedward.config.starter.part_table import attack_table, part, protects_examples
 from fedward.config.starter.toml_text import Line, commented_out, table
 from fedward.datasets import DATASETS
-from fedward.local import LOCAL_TRAINERS
 from fedward.models import MODELS
 from fedward.presets import PRESETS
 
 ROUNDS, EVERY = 30, 5
+
+# Keys that hold parts, and the kind that ``fedward list`` lists them under.
+_LISTED = {
+    "sampler": "sampler",
+    "local": "local trainer",
+    "server": "server step",
+    "policy": "clip policy",
+    "who": "attacker",
+    "data": "data poisoning",
+    "model": "model poisoning",
+}
 
 
 def starter(
@@ -42,95 +52,83 @@ def starter(
     one_of("preset", preset, PRESETS)
     one_of("data set", data, DATASETS)
     model = one_of("model", usual.MODEL_FOR[data] if model is None else model, MODELS)
-    content: dict[str, Any] = {
-        "seed": 1,
-        "rounds": ROUNDS,
-        "data": _data(preset, data),
+    first = {"seed": 1, "rounds": ROUNDS}
+    algorithm = part(preset, PRESETS[preset], "preset", KINDS["preset"].supplied or ())
+    data_table = part(data, DATASETS[data], "name", ("seed",))
+    if data == "digits":
+        data_table["users"] = usual.FEW_USERS if protects_examples(preset) else usual.USERS
+    content: dict[str, Any] = first | {
+        "data": data_table,
         "model": {"name": model},
-        "algorithm": part(preset, PRESETS[preset], "preset", KINDS["preset"].supplied or ()),
+        "algorithm": algorithm,
         "evaluation": {"every": EVERY},
+        # Where the data says how many users there are, the number that is declared is the same.
+        "privacy": {"users": data_table.get("users", usual.USERS)},
     }
-    # Where the data says how many users there are, the number that is declared is the same.
-    declared = content["data"].get("users", usual.USERS)
-    content["privacy"] = {"users": declared}
-    wanted = attack_table(preset, data, attack)
-    experiment = from_content(content | ({"attack": wanted} if attack else {}), f"a starter of {preset}")
+    attacked = attack_table(preset, data, attack)
+    experiment = from_content(content | ({"attack": attacked} if attack else {}), f"a starter of {preset}")
+    attack_lines = table("attack", _section(AttackSection, attacked, usual.ATTACK))
     lines = [
         *_heading(preset, name),
-        *table("", [Line("seed", 1, "of all that is drawn"), Line("rounds", ROUNDS)]),
-        *table("data", _lines("data set", content["data"])),
-        *table("model", _lines("model", content["model"])),
-        *table("algorithm", _lines("preset", content["algorithm"])),
-        *_sub_table("algorithm.local", content["algorithm"].get("local")),
-        *(attack_lines(wanted) if attack else commented_out(attack_lines(wanted))),
-        *_privacy(experiment, preset, declared),
-        *table("evaluation", [Line("every", EVERY, "measure every so many rounds, and after the last")]),
-        *commented_out(_sweep(content["algorithm"])),
+        *table("", _section(Experiment, first)),
+        *table("data", _part("data set", data_table)),
+        *table("model", _part("model", content["model"])),
+        *table("algorithm", _part("preset", algorithm)),
+        *(
+            table("algorithm.local", _part("local trainer", algorithm["local"]))
+            if "local" in algorithm
+            else []
+        ),
+        *(attack_lines if attack else commented_out(attack_lines)),
+        *_privacy(experiment, preset, content["privacy"]),
+        *table("evaluation", _section(EvaluationSection, content["evaluation"])),
+        *commented_out(_sweep(algorithm)),
     ]
     return "\n".join(lines).strip() + "\n", experiment
 
 
-def _data(preset: str, data: str) -> dict[str, Any]:
-    found = part(data, DATASETS[data], "name", ("seed",))
-    if data == "digits":
-        found["users"] = usual.FEW_USERS if private(preset) else usual.USERS
-    return found
-
-
-def _lines(kind: str, content: dict[str, Any]) -> list[Line]:
-    """What a table holds, and what it could hold besides as comments."""
+def _part(kind: str, content: dict[str, Any]) -> list[Line]:
+    """What the table of a part holds, and what it could hold besides as comments."""
     tag = "preset" if kind == "preset" else "name"
-    parts, supplied = KINDS[kind].parts, KINDS[kind].supplied or ()
-    chosen: Any = parts[content[tag]]
-    said = arguments(chosen)
-    lines = [Line(tag, content[tag], f"or another one: fedward list {kind.replace(' ', '-')}")]
-    parameters = {**inspect.signature(chosen).parameters}
-    defaults = {key: parameter.default for key, parameter in parameters.items() if key not in supplied}
-    if kind == "model":
-        defaults["weights"] = None
-    for key, default in defaults.items():
-        own = usual.MEANINGS.get(f"{content[tag]}.{key}", usual.MEANINGS.get(key))
-        words = own or first_sentence(said.get(key, ""))
+    name = content[tag]
+    lines = [Line(tag, name, f"or another one{_list(kind)}")]
+    more = {"weights": None} if kind == "model" else {}
+    for key, default in (KINDS[kind].defaults(name) | more).items():
+        words = _words(KINDS[kind].meaning(name, key), key)
         if key == "local":
             continue  # a table of its own
         if key in content:
             lines.append(Line(key, content[key], words))
-        elif key == "data_dir":
-            lines.append(Line(key, "DIR", "where data sets lie; else --data or FEDWARD_DATA", active=False))
         elif default is not None or key in usual.OPTIONAL:
-            value = usual.OPTIONAL[key] if default is None else default
-            lines.append(Line(key, value, words, active=False))
+            lines.append(Line(key, usual.OPTIONAL[key] if default is None else default, words, active=False))
     # What is left as it is comes last: a person reads first what was chosen.
     return sorted(lines, key=lambda line: not line.active)
 
 
-def _sub_table(title: str, content: dict[str, Any] | None) -> list[str]:
-    if content is None:
-        return []
-    assert content["name"] in LOCAL_TRAINERS
-    return table(title, _lines("local trainer", content))
+def _section(section: type[Section], given: dict[str, Any], more: dict[str, Any] | None = None) -> list[Line]:
+    """The keys of a table in the order of the file format; those with ``more`` values are comments."""
+    values = (more or {}) | given
+    return [
+        Line(key, values[key], _words(field.description or "", key), active=key in given)
+        for key, field in section.model_fields.items()
+        if key in values
+    ]
 
 
-def _privacy(experiment: Experiment, preset: str, declared: int) -> list[str]:
+def _words(meaning: str, key: str) -> str:
+    return in_short(meaning) + (_list(_LISTED[key]) if key in _LISTED else "")
+
+
+def _list(kind: str) -> str:
+    return f": fedward list {kind.replace(' ', '-')}"
+
+
+def _privacy(experiment: Experiment, preset: str, content: dict[str, Any]) -> list[str]:
     algorithm = experiment.algorithm.build(**(experiment.algorithm.trial or {}))
-    users = Line("users", declared, "N, declared: means are divided by q N, whoever joins or leaves")
     if algorithm.unproven:
         none = f"# {preset} has no guarantee of privacy: {algorithm.unproven}."
-        return ["", none, *table("privacy", [users])[1:]]
-    return table(
-        "privacy",
-        [
-            users,
-            Line(
-                "delta",
-                1e-3,
-                "N^-1.1 if not given, at most 0.01, for N users (or examples, where those are hidden)",
-                active=False,
-            ),
-            Line("accountant", "pld", "the tightest with a proof if not given", active=False),
-            Line("budget", 10.0, "training ends before it spends a larger ε", active=False),
-        ],
-    )
+        return ["", none, *table("privacy", _section(PrivacySection, content))[1:]]
+    return table("privacy", _section(PrivacySection, content, usual.PRIVACY))
 
 
 def _sweep(algorithm: dict[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Usual values of the keys in a starter file, and what the keys mean in plain words."""
+"""Usual values of the keys in a starter file."""
 
 from __future__ import annotations
 
@@ -70,6 +70,7 @@ OPTIONAL: dict[str, Any] = {
     "source": 1,
     "steps": 10,
     "weights": "weights.pt",
+    "data_dir": "DIR",
 }
 """Of keys that stand for nothing if they are not given: values that show their form."""
 
@@ -101,38 +102,11 @@ ATTACK_FOR: dict[str, str] = {
 }
 """All others are pictures."""
 
-MEANINGS: dict[str, str] = {
-    "sampler": "who takes part in a round: fedward list sampler",
-    "local": "what a user does with the model: fedward list local-trainer",
-    "server": "what the server does with the mean: fedward list server-step",
-    "policy": "a bound that moves, in the place of clip_bound: fedward list clip-policy",
-    "clip_bound": "the longest that an update may be; longer ones are cut to it",
-    "clip": "flat, per-layer, median or per-layer-median",
-    "noise_multiplier": "z: noise for each unit of the clip bound; more is more private",
-    "noise_std": "the standard deviation of the noise on the mean of the updates",
-    "noise_source": "system where data really is private; seeded can be repeated",
-    "learning_rate": "the length of a step",
-    "learning_rate_decay": "the learning rate is multiplied by it after every round",
-    "initial_bound": "the clip bound of the first round",
-    "decay": "the clip bound is multiplied by it after every round",
-    "floor": "the clip bound never falls below it",
-    "quantile": "the share of updates that the clip bound is to let through",
-    "momentum": "how much of the last step goes on",
-    "weight_decay": "how strongly weights are pulled to zero",
-    "batch_size": "examples in a step; a user with fewer takes all of them",
-    "sgd.steps": "how many steps a user takes in a round, in the place of epochs",
-    "dp_sgd.steps": "how many batches a user takes in a round",
-    "dp_sgd.clip_bound": "the longest that the gradient of an example may be; cut to it",
-    "epochs": "how often a user goes through its examples in a round; or give steps",
-    "probability": "of each example to be in a batch, declared beforehand",
-    "expected_batch": "what noisy sums are divided by, declared beforehand",
-    "malicious": "how many bad updates a round may hold",
-    "trimmed": "how many of the largest and of the smallest values are left out",
-    "factor": "attackers send their update times this",
-    "std": "of the noise that attackers send",
-    "weights": "start from these: of fedward pretrain, or the model.pt of a run",
+ATTACK: dict[str, Any] = {
+    "model": [{"name": "scale", "factor": 5.0}],
+    "knowledge": "own",
+    "rounds": [10, 20],
+    "test_share": 0.2,
 }
-"""Meanings of keys whose docstring speaks in symbols; all other keys are explained by their own docstring.
-
-A key may have the name of its part before it.
-"""
+PRIVACY: dict[str, Any] = {"delta": 1e-3, "accountant": "pld", "budget": 10.0}
+"""Of optional keys of [attack] and [privacy]: values that show their form."""
