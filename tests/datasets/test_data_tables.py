@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from fedward.base.validate import InvalidValue
+from fedward.config.docstrings import arguments
 from fedward.config.experiment import Experiment, from_content
 from fedward.datasets import DATASETS, PROPERTIES
 
@@ -59,10 +60,10 @@ def test_an_experiment_file_can_name_it_with_its_options(name: str) -> None:
 
 @pytest.mark.parametrize("name", DATASETS)
 def test_every_option_is_documented_and_only_the_seed_comes_from_elsewhere(name: str) -> None:
-    text = inspect.getdoc(DATASETS[name]) or ""
+    said = arguments(DATASETS[name])
     for option, parameter in inspect.signature(DATASETS[name]).parameters.items():
         assert parameter.kind is inspect.Parameter.KEYWORD_ONLY
-        assert re.search(rf"^  {option}: ", text, flags=re.MULTILINE), option
+        assert said[option].endswith("."), option
 
 
 @pytest.mark.parametrize("name", sorted(set(DATASETS) - {"digits", "synthetic"}))
