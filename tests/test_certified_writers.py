@@ -51,7 +51,7 @@ def told(share: float) -> str:
         ("**join**", "inject"),
         ("already**", "present"),
         ("**taken over**", "compromise"),
-        ("as in paper", "paper"),
+        ("as in Xie et al.", "paper"),
     ],
 )
 def test_the_page_states_what_was_certified(row: str, mode: str) -> None:

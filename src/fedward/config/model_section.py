@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-import typing
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from torch import nn
 
@@ -17,18 +13,6 @@ from fedward.core.federation import Federation
 from fedward.models.initial_weights import InitialWeights, load_weights
 
 _KEY = "weights"
-
-
-def _with_weights(factory: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
-    """The factory as tables ``[model]`` have it: with the key ``weights``, which it is not called with."""
-
-    def make(*, weights: str | None = None, **arguments: Any) -> nn.Module:
-        return factory(**arguments)
-
-    own, more = inspect.signature(factory), inspect.signature(make).parameters[_KEY]
-    make.__signature__ = own.replace(parameters=[*own.parameters.values(), more])  # type: ignore[attr-defined]
-    make.__annotations__ = typing.get_type_hints(factory) | {_KEY: str | None}
-    return make
 
 
 def initial_model(
@@ -52,6 +36,7 @@ def initial_model(
 
 
 MODEL = OneOf(
-    registry={name: _with_weights(factory) for name, factory in models.MODELS.items()},
+    registry=models.MODELS,
     supplied=("input_shape", "num_classes", "vocabulary"),
+    more={_KEY: (str | None, None)},
 )

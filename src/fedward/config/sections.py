@@ -9,7 +9,7 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 from typing import Annotated, Any, ClassVar, Literal
@@ -109,12 +109,14 @@ class OneOf:
       supplied: arguments that do not come from the file.
       trial: values of these with which a part is made once while the file is checked, so that its own
         errors name the table; None if making it is real work.
+      more: keys of the table that the part is not made with: their types and defaults.
     """
 
     registry: Registry
     tag: str = "name"
     supplied: tuple[str, ...] = ()
     trial: Mapping[str, Any] | None = None
+    more: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         sections = tuple(_section(name, factory, self) for name, factory in self.registry.items())
@@ -154,7 +156,7 @@ def _section(name: str, factory: Callable[..., Any], slot: OneOf) -> type[PartSe
         if argument not in slot.supplied:
             default = ... if parameter.default is inspect.Parameter.empty else parameter.default
             fields[argument] = (_field_type(hints[argument]), default)
-    section = create_model(name, __base__=PartSection, **fields)
+    section = create_model(name, __base__=PartSection, **fields | dict(slot.more))
     section.tag, section.factory, section.trial = slot.tag, staticmethod(factory), slot.trial
     section.supplied = frozenset(slot.supplied) & frozenset(parameters)
     return section

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -76,27 +77,42 @@ def read_sweep(content: Mapping[str, Any], source: str = "experiment") -> Sweep:
         raise InvalidValue(
             f"{source} must have a table [sweep] with seeds, or keys and lists of values, got {got}"
         )
-    rest = dict(table)
-    given = rest.pop("seeds", 1)
-    problems: list[str] = []
-    seeds = _collected(problems, lambda: _seeds(given, base.get("seed")), ())
-    axes = [
-        axis
-        for key, values in _flat(rest)
-        if (axis := _collected(problems, lambda key=key, values=values: SweepAxis.of(key, values), None))
-    ]
+    problems = _Problems()
+    seeds: tuple[int, ...] = ()
+    axes: list[SweepAxis] = []
+    with problems.collect():
+        seeds = _seeds(table.get("seeds", 1), base.get("seed"))
+    for key, values in _flat({key: value for key, value in table.items() if key != "seeds"}):
+        with problems.collect():
+            axes.append(SweepAxis.of(key, values))
     if not problems:
-        _distinct(axes, problems)
-    if problems:
-        raise InvalidValue(_message(f"{source}, [sweep]", problems))
+        problems += _clashes([axis.key for axis in axes])
+    problems.raise_all(f"{source}, [sweep]")
     size = len(seeds) * math.prod(len(axis.values) for axis in axes)
     if size > _MOST:
         raise InvalidValue(f"{source}, [sweep]: it must have at most {_MOST:,} trainings, got {size:,}")
     points = list(_points(base, axes, seeds, source, problems))
-    if problems:
-        raise InvalidValue(_message(f"{source} with its [sweep] is not valid", problems))
+    problems.raise_all(f"{source} with its [sweep] is not valid")
     _check_directories(points, source)
     return Sweep(axes=tuple(axes), seeds=seeds, points=tuple(points))
+
+
+class _Problems(list[str]):
+    """All that is wrong with a file."""
+
+    @contextmanager
+    def collect(self) -> Iterator[None]:
+        """Takes note of what is refused, and goes on."""
+        try:
+            yield
+        except InvalidValue as error:
+            self.append(str(error))
+
+    def raise_all(self, title: str) -> None:
+        """Says the first ten, if there are any."""
+        if self:
+            more = [f"... and {len(self) - 10} more"] if len(self) > 10 else []
+            raise InvalidValue("\n  ".join([f"{title}:", *self[:10], *more]))
 
 
 def _meant(content: Mapping[str, Any]) -> str:
@@ -106,27 +122,27 @@ def _meant(content: Mapping[str, Any]) -> str:
 
 
 def _points(
-    base: dict[str, Any], axes: list[SweepAxis], seeds: tuple[int, ...], source: str, problems: list[str]
+    base: dict[str, Any], axes: list[SweepAxis], seeds: tuple[int, ...], source: str, problems: _Problems
 ) -> Iterator[Point]:
     names, seen = _short([axis.key for axis in axes]), set[str]()
-    for seed in seeds:
-        for places in product(*(range(len(axis.values)) for axis in axes)):
-            changed: dict[str, Any] = {**base, "seed": seed}
-            labels = {name: axis.labels[place] for name, axis, place in zip(names, axes, places, strict=True)}
-            try:
-                for axis, place in zip(axes, places, strict=True):
-                    changed = axis.put(changed, place)
-                experiment = from_content(changed, source)
-            except InvalidValue as error:
-                where = ", ".join(f"{name}={label}" for name, label in labels.items())
-                for line in _lines(error, source):
-                    # What is wrong with all of them is said of the first.
-                    if line not in seen:
-                        seen.add(line)
-                        problems.append(f"{line} (with {where})" if where else line)
-                continue
-            values = {name: axis.plain[place] for name, axis, place in zip(names, axes, places, strict=True)}
-            yield Point(labels=labels, values=values, seed=seed, experiment=experiment)
+    for seed, *places in product(seeds, *(range(len(axis.values)) for axis in axes)):
+        changed: dict[str, Any] = {**base, "seed": seed}
+        chosen = list(zip(names, axes, places, strict=True))
+        labels = {name: axis.labels[place] for name, axis, place in chosen}
+        try:
+            for _, axis, place in chosen:
+                changed = axis.put(changed, place)
+            experiment = from_content(changed, source)
+        except InvalidValue as error:
+            where = ", ".join(f"{name}={label}" for name, label in labels.items())
+            for line in _lines(error, source):
+                # What is wrong with all of them is said of the first.
+                if line not in seen:
+                    seen.add(line)
+                    problems.append(f"{line} (with {where})" if where else line)
+            continue
+        values = {name: axis.plain[place] for name, axis, place in chosen}
+        yield Point(labels=labels, values=values, seed=seed, experiment=experiment)
 
 
 def _lines(error: InvalidValue, source: str) -> list[str]:
@@ -135,22 +151,21 @@ def _lines(error: InvalidValue, source: str) -> list[str]:
 
 
 def _seeds(given: Any, first: Any) -> tuple[int, ...]:
-    whole = isinstance(given, int) and not isinstance(given, bool)
-    if whole and 1 <= given <= _MOST:
+    if _is_whole(given) and 1 <= given <= _MOST:
         # A file without a proper seed is told so by the check of the whole.
-        start = first if isinstance(first, int) and not isinstance(first, bool) and first >= 0 else 0
+        start = first if _is_whole(first) and first >= 0 else 0
         return tuple(range(start, start + given))
-    if (
-        isinstance(given, list)
-        and given
-        and all(isinstance(each, int) and not isinstance(each, bool) and each >= 0 for each in given)
-        and len(set(given)) == len(given)
-    ):
-        return tuple(given)
+    listed = given if isinstance(given, list) else []
+    if listed and all(_is_whole(seed) and seed >= 0 for seed in listed) and len(set(listed)) == len(listed):
+        return tuple(listed)
     raise InvalidValue(
         f"seeds must be how many from the file's own on, 1 to {_MOST:,}, or a list of different ones, "
         f"got {given!r:.100}"
     )
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -172,15 +187,12 @@ def _short(keys: list[str]) -> list[str]:
     return short if len(set(short)) == len(short) and not any(map(str.isdecimal, short)) else keys
 
 
-def _distinct(axes: list[SweepAxis], problems: list[str]) -> None:
-    keys = [axis.key for axis in axes]
+def _clashes(keys: list[str]) -> Iterator[str]:
     for number, key in enumerate(keys):
         if key in keys[:number]:
-            problems.append(f"{key} is there twice")
+            yield f"{key} is there twice"
         if key == "seed" or key.startswith("seeds"):
-            problems.append(
-                f"{key} must be written as seeds = N or seeds = [1, 2, 3]{nearest(key, ['seeds'])}"
-            )
+            yield f"{key} must be written as seeds = N or seeds = [1, 2, 3]{nearest(key, ['seeds'])}"
 
 
 def _check_directories(points: list[Point], source: str) -> None:
@@ -192,17 +204,3 @@ def _check_directories(points: list[Point], source: str) -> None:
                 f"{source}, [sweep]: {other.combination} and {point.combination} would have one directory; "
                 "give them different labels"
             )
-
-
-def _collected(problems: list[str], make: Any, otherwise: Any) -> Any:
-    try:
-        return make()
-    except InvalidValue as error:
-        problems.append(str(error))
-        return otherwise
-
-
-def _message(title: str, problems: list[str]) -> str:
-    shown = problems[:10]
-    more = [f"... and {len(problems) - len(shown)} more"] if len(problems) > len(shown) else []
-    return "\n".join([f"{title}:", *(f"  {line}" for line in (*shown, *more))])
