@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fedward.certificates.confidence import METHODS, Confidence
-from fedward.certificates.replicas import Replicas
+from fedward.certificates.replica_scores import Replicas
 
 LAWS: dict[str, tuple[float, ...]] = {
     "votes, mean 0.5": (0.5,),

@@ -14,7 +14,7 @@ from attacks.staged_training import train_under
 from fedward.aggregation import AGGREGATORS, Mean
 from fedward.attacks import Attack, NamedUsers, RandomUsers, Staged
 from fedward.attacks.model_poisoning import SkipLocalPrivacy
-from fedward.attacks.poisoning import SinglePixel, WordBackdoor, poisoned
+from fedward.attacks.poisoning import SinglePixel, WordBackdoor, poison_examples
 from fedward.base.validate import InvalidValue
 from fedward.clipping import NoClipping
 from fedward.core.algorithm import Algorithm
@@ -68,7 +68,7 @@ def test_a_poisoning_keeps_shapes_leaves_its_input_alone_and_repeats_itself(part
         assert bad.x.shape == mine.x.shape  # type: ignore[union-attr]
         assert bad.x.dtype == mine.x.dtype  # type: ignore[union-attr]
         assert bad.y.tolist() == [part.target] * 6
-        results = [poisoned(part, mine, attacker, 3, np.random.default_rng(0)) for _ in range(2)]
+        results = [poison_examples(part, mine, attacker, 3, np.random.default_rng(0)) for _ in range(2)]
         assert torch.equal(results[0].x, results[1].x)  # type: ignore[arg-type]
         assert torch.equal(results[0].y, results[1].y)
     assert torch.equal(before[0], mine.x)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from typing import Any
 
 from fedward.config import pretraining_file
 from fedward.config.experiment import from_content
-from fedward.config.overrides import overridden
+from fedward.config.overrides import apply_changes
 from fedward.config.sweep_section import read_sweep
 from markdown_pages import Block, blocks
 
@@ -66,7 +66,7 @@ def _completed(content: dict[str, Any], named: str | None, own: dict[str, str]) 
         raise ValueError("it is no whole file, and no comment <!-- toml: FILE --> says what it completes")
     table, file, rest = match.groups()
     text = own[file] if file in own else (ROOT / file).read_text(encoding="utf8")
-    base = overridden(tomllib.loads(text), [word for word in shlex.split(rest) if word != "--set"])
+    base = apply_changes(tomllib.loads(text), [word for word in shlex.split(rest) if word != "--set"])
     if table is None:
         return {**base, **content}
     return {**base, table: {**base[table], **content}}

@@ -20,10 +20,10 @@ from trainings import DOCS, HERE, Record, Training, carry_out, grouped, interval
 
 import fedward
 from fedward.attacks import Attack, PerCohort, RandomUsers
+from fedward.attacks.attack_types import Poisoning
 from fedward.attacks.model_poisoning import Scale, TrainAndScale
 from fedward.attacks.poisoning import DistributedBackdoor, LabelFlip, PatternBackdoor
 from fedward.attacks.poisoning.patterns import Triangle
-from fedward.attacks.types import Poisoning
 
 PATTERN = Triangle(size=6)
 ATTACKERS = 20

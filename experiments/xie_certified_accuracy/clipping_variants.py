@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from fedward.base.validate import InvalidValue
-from fedward.certificates.certified import averages, certified
+from fedward.certificates.certified import averages, certify_setting
 from fedward.certificates.paper import equation_6, theorem_2
 from fedward.config import experiment as config
 from fedward.privacy.accountants import epsilon_of
@@ -68,7 +68,7 @@ def compare(run: Path, kept: Path, noise: float, per_layer: float, data: str | N
         setup = prepare(config.from_content(contents[name], "run.json"), federation=flat.federation)
         scores = load_replicas(run, name)
         try:
-            each = certified(Claims(replicas=len(scores), error=ERROR).setting(setup), scores)
+            each = certify_setting(Claims(replicas=len(scores), error=ERROR).setting(setup), scores)
         except InvalidValue as error:
             found[f"certified, {name}"] = {"refused": str(error)}
             continue

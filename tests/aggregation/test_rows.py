@@ -10,7 +10,14 @@ from aggregation.by_definition import KINDS, combined, exact, krum_order, some_r
 from fedward.aggregation import Bulyan, CoordinateMedian, GeometricMedian, Krum, MultiKrum, TrimmedMean
 from fedward.aggregation import rows as module
 from fedward.aggregation.krum import krum_scores
-from fedward.aggregation.rows import best_first, by_column, mean, middle, shrunk, squared_distances
+from fedward.aggregation.rows import (
+    combine_columns,
+    mean,
+    middle_of_sorted,
+    rank_by_score,
+    scale_down,
+    squared_distances,
+)
 
 MOST = torch.finfo(torch.float64).max
 
@@ -70,7 +77,7 @@ def test_memory_stays_at_a_few_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
         return block[0]
 
     rows = some_rows("normal", 3, 25, 0)
-    assert torch.equal(by_column(rows, combine), rows[0].double())
+    assert torch.equal(combine_columns(rows, combine), rows[0].double())
     assert widths == [(3, 10), (3, 10), (3, 5)]
 
 
@@ -80,7 +87,7 @@ def test_what_overflows_is_still_told_apart() -> None:
     squared = squared_distances(rows)
     assert len(squared) == 2
     assert torch.isinf(squared[0]).sum() == 12
-    assert best_first(squared, lambda matrix: krum_scores(matrix, 1)).tolist() == [2, 3, 0, 1]
+    assert rank_by_score(squared, lambda matrix: krum_scores(matrix, 1)).tolist() == [2, 3, 0, 1]
 
 
 @pytest.mark.parametrize("size", [0.3, 300.0])
@@ -89,7 +96,7 @@ def test_what_is_small_is_told_apart_beside_what_overflows(size: float) -> None:
     for seed in range(20):
         small = size * torch.rand(6, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
         rows = [*torch.tensor([[1.6e308], [-1.6e308]], dtype=torch.float64), *small]
-        order = best_first(squared_distances(rows), lambda matrix: krum_scores(matrix, 4))
+        order = rank_by_score(squared_distances(rows), lambda matrix: krum_scores(matrix, 4))
         assert order.tolist()[:6] == krum_order(exact(rows), 2)[:6]
 
 
@@ -104,15 +111,15 @@ def test_a_mean_is_that_of_exact_fractions_and_finite_up_to_the_largest_number(n
 
 
 def test_the_middle_of_two_is_between_them() -> None:
-    assert middle(torch.tensor([[MOST / 2], [MOST]], dtype=torch.float64)).item() == MOST * 0.75
-    assert middle(torch.tensor([[-MOST], [MOST]], dtype=torch.float64)).item() == 0
-    assert middle(torch.tensor([[1.0], [2.0], [7.0]])).item() == 2
+    assert middle_of_sorted(torch.tensor([[MOST / 2], [MOST]], dtype=torch.float64)).item() == MOST * 0.75
+    assert middle_of_sorted(torch.tensor([[-MOST], [MOST]], dtype=torch.float64)).item() == 0
+    assert middle_of_sorted(torch.tensor([[1.0], [2.0], [7.0]])).item() == 2
 
 
 def test_rows_are_shrunk_by_a_power_of_two_and_only_if_they_must_be() -> None:
     rows = [torch.tensor([1e38]), torch.tensor([-3.0])]
-    assert shrunk(rows, 480) == (rows, 1.0)
-    (large, small), power = shrunk(list(torch.tensor([[MOST], [3.0]], dtype=torch.float64)), 480)
+    assert scale_down(rows, 480) == (rows, 1.0)
+    (large, small), power = scale_down(list(torch.tensor([[MOST], [3.0]], dtype=torch.float64)), 480)
     assert 2.0**479 <= large.item() <= 2.0**480
     assert (large / power).item() == MOST
     assert small.item() == 3.0 * power

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 import fedward
-from fedward.attacks.goal import Goal
+from fedward.attacks.attack_goal import Goal
 from fedward.backends import InProcess, Threads, Workers, measure
 from fedward.backends.engines.evaluation import evaluate
 from fedward.backends.engines.flat_model import flat_model

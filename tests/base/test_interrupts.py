@@ -12,7 +12,7 @@ import pytest
 
 from fedward.base import interrupts
 from fedward.base.durable_files import write_atomically
-from fedward.base.interrupts import Stopped, held, stop_on_signals
+from fedward.base.interrupts import Stopped, hold_signals, stop_on_signals
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +83,7 @@ def test_a_signal_waits_until_a_file_is_written() -> None:
     steps = []
 
     def write() -> None:
-        with held(), held():
+        with hold_signals(), hold_signals():
             os.kill(os.getpid(), signal.SIGTERM)
             steps.append("inside")
         steps.append("after")
@@ -91,7 +91,7 @@ def test_a_signal_waits_until_a_file_is_written() -> None:
     with pytest.raises(Stopped), stop_on_signals():
         write()
     assert steps == ["inside"]
-    with held():  # nothing is waiting any more
+    with hold_signals():  # nothing is waiting any more
         pass
 
 

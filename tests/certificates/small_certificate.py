@@ -9,7 +9,7 @@ from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 
 from fedward.certificates.certificate import draw_of_setting
 from fedward.certificates.confidence import Confidence
-from fedward.certificates.replicas import Replicas
+from fedward.certificates.replica_scores import Replicas
 from fedward.certificates.setting import Setting
 from fedward.privacy import Ledger
 

@@ -19,7 +19,7 @@ from fedward.certificates.confidence import (
     hoeffding,
 )
 from fedward.certificates.confidence import top_class as top_class_module
-from fedward.certificates.replicas import Replicas
+from fedward.certificates.replica_scores import Replicas
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 ERROR, TRIALS, M = 0.1, 3000, 120

@@ -15,7 +15,7 @@ from fedward.certificates.certificate import certify
 from fedward.certificates.certificate_file import dumps, loads
 from fedward.certificates.checking import check
 from fedward.certificates.copies import _SHARED_BITS
-from fedward.certificates.replicas import Replicas
+from fedward.certificates.replica_scores import Replicas
 
 RNG = np.random.default_rng(7)
 

@@ -10,7 +10,7 @@ from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 
 from fedward.base.validate import InvalidValue
 from fedward.certificates import certified_k
-from fedward.certificates.goal import Goal
+from fedward.certificates.plan_goal import Goal
 from fedward.certificates.planning import plan
 from fedward.privacy import epsilon_of
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedward.base.validate import InvalidValue
-from fedward.certificates.replicas import Replicas
+from fedward.certificates.replica_scores import Replicas
 
 SCORES = np.random.default_rng(0).dirichlet(np.ones(3), size=(10, 40))
 

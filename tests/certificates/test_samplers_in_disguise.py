@@ -10,8 +10,8 @@ import pytest
 from dp_accounting import DpEvent
 
 from fedward.attacks import Attack
-from fedward.attacks.cohort import StagedCohort
 from fedward.attacks.poisoning import LabelFlip
+from fedward.attacks.staged_cohort import StagedCohort
 from fedward.attacks.who import PerCohort
 from fedward.base.validate import InvalidValue
 from fedward.certificates.threat import ThreatModel, certifiable, certifiable_algorithm

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.certificates.confidence import Confidence
-from fedward.certificates.replicas import Replicas
+from fedward.certificates.replica_scores import Replicas
 from fedward.certificates.tally import Tally, read_scores
 
 

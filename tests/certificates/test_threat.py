@@ -14,7 +14,7 @@ from dp_accounting import (
     SampledWithoutReplacementDpEvent,
 )
 
-from fedward.attacks.cohort import StagedCohort
+from fedward.attacks.staged_cohort import StagedCohort
 from fedward.base.validate import InvalidValue
 from fedward.certificates.instance import LocalDp, dominating_user
 from fedward.certificates.prediction import certified_k

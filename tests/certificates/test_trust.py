@@ -14,7 +14,7 @@ from fedward.certificates.certificate_file import dumps, loads
 from fedward.certificates.checking import Check, check
 from fedward.certificates.confidence import Confidence
 from fedward.certificates.tally import Tally
-from fedward.certificates.trust import Recomputed, Statement, Trusted, on_trust
+from fedward.certificates.trust import Recomputed, Statement, Trusted, list_trusted
 
 
 def checked(made: Certificate, scores: Any) -> Check:
@@ -51,7 +51,7 @@ def test_a_ledger_with_noise_that_nobody_added_holds_and_the_noise_is_said_to_re
 
 def test_noise_that_differs_by_round_is_named_from_least_to_most() -> None:
     both = ledger().charged(GaussianDpEvent(0.5), 1)
-    told = says(on_trust(certify(setting(ledger=both), replicas())), "ledger")
+    told = says(list_trusted(certify(setting(ledger=both), replicas())), "ledger")
     assert "noise multipliers 0.5 to 2," in told
 
 

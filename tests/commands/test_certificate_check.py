@@ -14,7 +14,7 @@ from fedward.base.validate import InvalidValue
 from fedward.certificates.certificate import certify
 from fedward.certificates.certificate_file import dumps
 from fedward.certificates.confidence import Confidence
-from fedward.certificates.replicas import Replicas
+from fedward.certificates.replica_scores import Replicas
 from fedward.certificates.setting import Setting
 from fedward.commands.certificate_check import check
 from fedward.privacy import Ledger

@@ -11,7 +11,7 @@ import typer
 from command_line import output_of
 from fedward.base.validate import InvalidValue
 from fedward.certificates.planning import NO_ACCURACY
-from fedward.certificates.replicas import Replicas
+from fedward.certificates.replica_scores import Replicas
 from fedward.certificates.tally import Tally
 from fedward.commands.plan import plan_command
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fedward.base.validate import InvalidValue
 from fedward.config.experiment import read
-from fedward.config.overrides import overridden, value_of
+from fedward.config.overrides import apply_changes, value_of
 from fedward.config.vary import Axis, variants
 from tiny_experiment import TWENTY
 
@@ -30,7 +30,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_values_are_put_where_their_keys_say() -> None:
     changes = ["rounds=5", "attack.data.0.fraction = 0.5", 'data.split="iid"', "privacy.delta=1e-3"]
-    found = overridden(CONTENT, changes)
+    found = apply_changes(CONTENT, changes)
     assert found["rounds"] == 5
     assert found["data"] == {"name": "digits", "split": "iid"}
     assert found["attack"]["data"] == [{"name": "single_pixel", "fraction": 0.5}, {"name": "label_flip"}]
@@ -41,16 +41,16 @@ def test_values_are_put_where_their_keys_say() -> None:
 
 def test_later_changes_win_and_whole_tables_may_be_set() -> None:
     changes = ["data={name='synthetic'}", "data.users=4", "data.users=5"]
-    assert overridden(CONTENT, changes)["data"] == {"name": "synthetic", "users": 5}
+    assert apply_changes(CONTENT, changes)["data"] == {"name": "synthetic", "users": 5}
 
 
 def test_a_key_without_a_value_is_taken_out() -> None:
-    found = overridden(CONTENT, ["rounds=", "attack.data.0=", "data.name = "])
+    found = apply_changes(CONTENT, ["rounds=", "attack.data.0=", "data.name = "])
     assert found == {"data": {}, "attack": {"data": [{"name": "label_flip"}]}}
     with pytest.raises(
         InvalidValue, match="rund cannot be taken out: the file has no rund; did you mean 'rou"
     ):
-        overridden(CONTENT, ["rund="])
+        apply_changes(CONTENT, ["rund="])
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_values_are_toml_and_plain_words_need_no_quotes(written: str, value: Any
 )
 def test_what_cannot_be_set_is_said(change: str, message: str) -> None:
     with pytest.raises(InvalidValue) as error:
-        overridden(CONTENT, [change])
+        apply_changes(CONTENT, [change])
     assert message in str(error.value)
 
 
@@ -136,7 +136,7 @@ def test_variants_do_not_share_what_they_change() -> None:
 @given(st.lists(st.text(max_size=20), max_size=3))
 def test_any_text_is_a_change_or_a_clear_error(changes: list[str]) -> None:
     try:
-        found = overridden(CONTENT, changes)
+        found = apply_changes(CONTENT, changes)
     except InvalidValue:
         return
     assert isinstance(found, dict)
@@ -151,7 +151,7 @@ def test_any_text_is_a_change_or_a_clear_error(changes: list[str]) -> None:
 )
 def test_what_is_set_is_there(key: str, value: Any) -> None:
     written = repr(value).replace("True", "true").replace("False", "false")
-    found: Any = overridden(CONTENT, [f"{key}={written}"])
+    found: Any = apply_changes(CONTENT, [f"{key}={written}"])
     for name in key.split("."):
         found = found[int(name)] if name.isdecimal() else found[name]
     assert found == value

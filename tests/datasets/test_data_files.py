@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fedward.base.validate import InvalidValue
 from fedward.datasets.directory import MissingFile
-from fedward.datasets.files import csv_rows, is_utf8, read_arrays, reading, text_lines
+from fedward.datasets.files import csv_rows, explain_read_errors, is_utf8, read_arrays, text_lines
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_a_directory_in_the_place_of_a_file_is_named(tmp_path: Path) -> None:
 def test_a_file_without_permission_is_named(tmp_path: Path) -> None:
     # Not by chmod: whoever runs the tests as root may read everything.
     message = "x must be a list, but reading it failed: Permission denied"
-    with pytest.raises(InvalidValue, match=message), reading(Path("x"), "a list"):
+    with pytest.raises(InvalidValue, match=message), explain_read_errors(Path("x"), "a list"):
         raise PermissionError(13, "Permission denied")
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fedward.core.examples import Ragged
 from fedward.core.vocabulary import Vocabulary
 from fedward.datasets import DATASETS, digits, mnist
-from fedward.datasets.federate import arrange, as_unit, federate, gather
+from fedward.datasets.federate import arrange, federate, gather, scale_to_unit
 from fedward.datasets.partition import Split
 
 X = np.arange(12, dtype=np.float32)[:, None]
@@ -75,7 +75,7 @@ def test_bytes_are_scaled_after_they_were_put_in_order() -> None:
 
     def scale(x: Any) -> Any:
         seen.append((x.dtype, len(x)))
-        return as_unit(x)
+        return scale_to_unit(x)
 
     pixels = (X * 20).astype(np.uint8)
     federation = federate(

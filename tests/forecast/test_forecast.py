@@ -10,7 +10,7 @@ import pytest
 from fedward.backends.compute import IN_PROCESS, Compute
 from fedward.base.validate import InvalidValue
 from fedward.config.experiment import from_content
-from fedward.config.overrides import overridden
+from fedward.config.overrides import apply_changes
 from fedward.core.federation import Federation
 from fedward.forecast import calibration
 from fedward.forecast.calibration import calibrate
@@ -52,7 +52,7 @@ FEDERATION = from_content(CONTENT).load_data()
 
 
 def setup_of(*changes: str, federation: Federation | None = FEDERATION) -> Setup:
-    content: dict[str, Any] = overridden(copy.deepcopy(CONTENT), changes)
+    content: dict[str, Any] = apply_changes(copy.deepcopy(CONTENT), changes)
     return prepare(from_content(content), federation=federation)
 
 

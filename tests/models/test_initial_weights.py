@@ -43,7 +43,7 @@ def mlp(num_classes: int = 10, seed: int = 1) -> nn.Module:
 
 def tensors(model: nn.Module) -> dict[str, Tensor]:
     spec = ParameterSpec.of(model)
-    return weights_file.by_name(spec, spec.flatten(model))
+    return weights_file.copy_trained(spec, spec.flatten(model))
 
 
 def write(path: Path, model: nn.Module, about: About = ABOUT) -> Path:

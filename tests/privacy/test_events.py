@@ -23,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedward.base.validate import InvalidType, InvalidValue
-from fedward.privacy.events import checked, event_from_json, event_to_json, fold
+from fedward.privacy.events import check_event, event_from_json, event_to_json, fold
 
 NOISE = st.floats(1e-3, 1e6)
 SIZES = st.tuples(st.integers(1, 10**6), st.integers(1, 10**6)).map(lambda pair: (max(pair), min(pair)))
@@ -69,13 +69,13 @@ def test_a_subclass_is_not_taken_for_its_parent() -> None:
         pass
 
     with pytest.raises(InvalidType):
-        checked(GaussianDpEvent(1.0))
+        check_event(GaussianDpEvent(1.0))
 
 
 @pytest.mark.parametrize("noise", [0.0, -1.0, math.nan, math.inf, -math.inf, 1e-60, 1e60])
 def test_noise_out_of_range_is_refused(noise: float) -> None:
     with pytest.raises(InvalidValue, match=r"noise multiplier must be (positive and finite|from)"):
-        checked(GaussianDpEvent(noise))
+        check_event(GaussianDpEvent(noise))
     with pytest.raises(InvalidValue, match="noise multiplier"):
         event_from_json({"type": "GaussianDpEvent", "noise_multiplier": noise})
     with pytest.raises(InvalidValue, match="noise multiplier"):
@@ -85,19 +85,19 @@ def test_noise_out_of_range_is_refused(noise: float) -> None:
 @pytest.mark.parametrize("rate", [0.0, -0.1, 1.1, math.nan, math.inf])
 def test_a_rate_that_is_no_probability_is_refused(rate: float) -> None:
     with pytest.raises(InvalidValue, match="sampling rate must be above 0 and at most 1"):
-        checked(PoissonSampledDpEvent(rate, GaussianDpEvent(1.0)))
+        check_event(PoissonSampledDpEvent(rate, GaussianDpEvent(1.0)))
 
 
 @pytest.mark.parametrize(("records", "sample"), [(10, 11), (0, 0), (10, 0), (-10, 5)])
 def test_impossible_sample_sizes_are_refused(records: int, sample: int) -> None:
     with pytest.raises(InvalidValue):
-        checked(SampledWithoutReplacementDpEvent(records, sample, GaussianDpEvent(1.0)))
+        check_event(SampledWithoutReplacementDpEvent(records, sample, GaussianDpEvent(1.0)))
 
 
 @pytest.mark.parametrize("count", [0, -1, 10**13])
 def test_impossible_counts_are_refused(count: int) -> None:
     with pytest.raises(InvalidValue, match="count must be at"):
-        checked(SelfComposedDpEvent(GaussianDpEvent(1.0), count))
+        check_event(SelfComposedDpEvent(GaussianDpEvent(1.0), count))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from fedward.models import build, weights_file
 from fedward.models.initial_weights import InitialWeights
 from fedward.models.weights_file import About
 from fedward.privacy import Guarantee
-from fedward.privacy.caveats import with_caveat
+from fedward.privacy.caveats import add_caveat
 from fedward.privacy.ledger_file import verify
 from fedward.report.page import render
 from fedward.report.terminal.forecast_table import record as forecast_record
@@ -47,7 +47,7 @@ def weights(path: Path, **data: Any) -> Path:
         wanted=1,
         versions={"fedward": "1"},
     )
-    path.write_bytes(weights_file.to_bytes(about, weights_file.by_name(spec, spec.flatten(model))))
+    path.write_bytes(weights_file.to_bytes(about, weights_file.copy_trained(spec, spec.flatten(model))))
     return path
 
 
@@ -164,10 +164,10 @@ def test_a_caveat_is_added_once_and_to_others() -> None:
         rounds=1,
         caveat="1 more charged",
     )
-    once = with_caveat(one, f"the initial weights a.pt {OTHER}")
+    once = add_caveat(one, f"the initial weights a.pt {OTHER}")
     assert once.caveat == f"1 more charged; the initial weights a.pt {OTHER}"
-    assert with_caveat(once, f"the initial weights b.pt {SAME}") == once
-    assert with_caveat(one, "") == one
+    assert add_caveat(once, f"the initial weights b.pt {SAME}") == once
+    assert add_caveat(one, "") == one
 
 
 def test_a_path_of_two_lines_is_one_line_in_a_guarantee(tmp_path: Path) -> None:

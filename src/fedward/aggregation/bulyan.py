@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from fedward.aggregation.krum import krum_scores
-from fedward.aggregation.rows import best_first, by_column, mean, middle, squared_distances
+from fedward.aggregation.rows import combine_columns, mean, middle_of_sorted, rank_by_score, squared_distances
 from fedward.base.validate import whole
 
 
@@ -55,7 +55,7 @@ class Bulyan:
     def combine(self, rows: list[Tensor]) -> Tensor:
         picked = self._pick(squared_distances(rows))
         nearest = len(picked) - 2 * self.malicious
-        return by_column([rows[i] for i in picked], lambda block: _around_median(block, nearest))
+        return combine_columns([rows[i] for i in picked], lambda block: _around_median(block, nearest))
 
     def _pick(self, squared: tuple[Tensor, ...]) -> list[int]:
         picked: list[int] = []
@@ -63,14 +63,14 @@ class Bulyan:
         while len(picked) < len(squared[0]) - 2 * self.malicious:
             among = tuple(matrix[left][:, left] for matrix in squared)
             scores = partial(krum_scores, neighbours=max(1, len(left) - self.malicious - 2))
-            picked.append(left.pop(int(best_first(among, scores)[0])))
+            picked.append(left.pop(int(rank_by_score(among, scores)[0])))
         return picked
 
 
 def _around_median(block: Tensor, nearest: int) -> Tensor:
     ascending = torch.sort(block, dim=0).values
     # Halved: the distance of two huge values may overflow.
-    distance = (ascending / 2 - middle(ascending) / 2).abs()
+    distance = (ascending / 2 - middle_of_sorted(ascending) / 2).abs()
     # Stable, and values ascend: of two equally near ones the smaller comes first.
     order = torch.argsort(distance, dim=0, stable=True)[:nearest]
     return mean(ascending.gather(0, order))

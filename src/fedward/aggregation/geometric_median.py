@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedward.aggregation.rows import best_first, shrunk, squared_distances
+from fedward.aggregation.rows import rank_by_score, scale_down, squared_distances
 from fedward.base.validate import open_unit, whole
 from fedward.clipping.norms import l2_norm
 
@@ -57,8 +57,8 @@ class GeometricMedian:
         whole("most steps", self.most_steps)
 
     def combine(self, rows: list[Tensor]) -> Tensor:
-        rows, power = shrunk(rows, _SAFE_TO_SUBTRACT)
-        start = best_first(squared_distances(rows), lambda squared: squared.sqrt().sum(1))[0]
+        rows, power = scale_down(rows, _SAFE_TO_SUBTRACT)
+        start = rank_by_score(squared_distances(rows), lambda squared: squared.sqrt().sum(1))[0]
         point = rows[int(start)].double()
         for _ in range(self.most_steps):
             step = self._step(rows, point)

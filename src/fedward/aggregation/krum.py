@@ -8,7 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from fedward.aggregation.rows import best_first, squared_distances
+from fedward.aggregation.rows import rank_by_score, squared_distances
 from fedward.base.validate import whole
 
 
@@ -47,7 +47,7 @@ class Krum:
 
     def combine(self, rows: list[Tensor]) -> Tensor:
         scores = partial(krum_scores, neighbours=len(rows) - self.malicious - 2)
-        winner = int(best_first(squared_distances(rows), scores)[0])
+        winner = int(rank_by_score(squared_distances(rows), scores)[0])
         return rows[winner].double()
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedward.aggregation.rows import by_column, middle
+from fedward.aggregation.rows import combine_columns, middle_of_sorted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,4 +32,4 @@ class CoordinateMedian:
     least_rows = 1
 
     def combine(self, rows: list[Tensor]) -> Tensor:
-        return by_column(rows, lambda block: middle(torch.sort(block, dim=0).values))
+        return combine_columns(rows, lambda block: middle_of_sorted(torch.sort(block, dim=0).values))

@@ -8,7 +8,7 @@ from functools import partial
 from torch import Tensor
 
 from fedward.aggregation.krum import krum_scores
-from fedward.aggregation.rows import best_first, by_column, mean, squared_distances
+from fedward.aggregation.rows import combine_columns, mean, rank_by_score, squared_distances
 from fedward.base.validate import whole
 
 
@@ -53,5 +53,5 @@ class MultiKrum:
     def combine(self, rows: list[Tensor]) -> Tensor:
         scores = partial(krum_scores, neighbours=len(rows) - self.malicious - 2)
         selected = self.selected or len(rows) - self.malicious
-        taken = best_first(squared_distances(rows), scores)[:selected].tolist()
-        return by_column([rows[i] for i in taken], mean)
+        taken = rank_by_score(squared_distances(rows), scores)[:selected].tolist()
+        return combine_columns([rows[i] for i in taken], mean)

@@ -19,7 +19,7 @@ Score = Callable[[Tensor], Tensor]
 """From squared distances [n, n] to one score for each row; the smaller the better."""
 
 
-def by_column(rows: list[Tensor], combine: Callable[[Tensor], Tensor]) -> Tensor:
+def combine_columns(rows: list[Tensor], combine: Callable[[Tensor], Tensor]) -> Tensor:
     """One vector from rows whose columns are combined apart; ``combine`` takes [n, c] in double precision."""
     return torch.cat([combine(block) for block in _blocks(rows)])
 
@@ -38,10 +38,10 @@ def mean(values: Tensor) -> Tensor:
     return total.div_(len(values)).mul_(room)
 
 
-def middle(ascending: Tensor) -> Tensor:
+def middle_of_sorted(ascending: Tensor) -> Tensor:
     """The median over the first dimension of sorted values: the mean of the two middle ones if they are even.
 
-    >>> middle(torch.tensor([[1.0], [2.0], [4.0], [9.0]]))
+    >>> middle_of_sorted(torch.tensor([[1.0], [2.0], [4.0], [9.0]]))
     tensor([3.])
     """
     n = len(ascending)
@@ -53,15 +53,15 @@ def squared_distances(rows: list[Tensor]) -> tuple[Tensor, ...]:
     """‖Δ_i - Δ_j‖² for all pairs, [n, n]; from differences, so that equal rows have exactly 0.
 
     Where double precision overflows (updates of float64 only) a second matrix follows, of the rows scaled
-    down: it tells apart what is infinite in the first. ``best_first`` reads both.
+    down: it tells apart what is infinite in the first. ``rank_by_score`` reads both.
     """
     squared = _squared_distances(rows)
     if math.isfinite(float(squared.sum())):
         return (squared,)
-    return squared, _squared_distances(shrunk(rows, _SAFE_TO_SQUARE)[0])
+    return squared, _squared_distances(scale_down(rows, _SAFE_TO_SQUARE)[0])
 
 
-def best_first(squared: tuple[Tensor, ...], score: Score) -> Tensor:
+def rank_by_score(squared: tuple[Tensor, ...], score: Score) -> Tensor:
     """The places of the rows by ascending score; of equal ones the earlier row comes first."""
     order = torch.arange(len(squared[0]), device=squared[0].device)
     for matrix in reversed(squared):
@@ -69,7 +69,7 @@ def best_first(squared: tuple[Tensor, ...], score: Score) -> Tensor:
     return order
 
 
-def shrunk(rows: list[Tensor], exponent: int) -> tuple[list[Tensor], float]:
+def scale_down(rows: list[Tensor], exponent: int) -> tuple[list[Tensor], float]:
     """Rows without a value above 2**exponent, and the power of two that they were multiplied by for it."""
     largest = math.frexp(max(float(row.abs().max()) for row in rows))[1]
     if largest <= exponent:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedward.aggregation.rows import by_column, mean
+from fedward.aggregation.rows import combine_columns, mean
 from fedward.base.validate import whole
 
 
@@ -44,4 +44,4 @@ class TrimmedMean:
 
     def combine(self, rows: list[Tensor]) -> Tensor:
         kept = slice(self.trimmed, len(rows) - self.trimmed)
-        return by_column(rows, lambda block: mean(torch.sort(block, dim=0).values[kept]))
+        return combine_columns(rows, lambda block: mean(torch.sort(block, dim=0).values[kept]))

@@ -17,7 +17,7 @@ from fedward.backends.compute import Compute
 from fedward.backends.open import engine_in_words
 from fedward.base.durable_files import write_atomically
 from fedward.base.validate import InvalidType
-from fedward.certificates.replicas import Score
+from fedward.certificates.replica_scores import Score
 from fedward.certificates.threat import Attendance
 from fedward.config.vary import Axis
 from fedward.privacy.group import THREATS, Threat

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.config import experiment as config
-from fedward.config.overrides import overridden, put, source_of
+from fedward.config.overrides import apply_changes, put, source_of
 from fedward.report.terminal.console import plain_console
 
 File = str | os.PathLike[str] | Mapping[str, Any]
@@ -51,7 +51,7 @@ def source_from(file: File, changes: Changes = ()) -> Source:
         raise InvalidType(f"changes must be a dictionary or a list of KEY=VALUE, got the text {changes!r}")
     texts = [] if isinstance(changes, Mapping) else list(changes)
     if isinstance(file, Mapping):
-        content, name, stem = overridden(dict(copy.deepcopy(file)), texts), "experiment", None
+        content, name, stem = apply_changes(dict(copy.deepcopy(file)), texts), "experiment", None
     elif isinstance(file, str | os.PathLike):
         path = Path(file)
         content, name, stem = config.read_content(path, texts), str(path), path.stem

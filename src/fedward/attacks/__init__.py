@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fedward.attacks.attack import Attack, Staged
+from fedward.attacks.attack_goal import Goal
+from fedward.attacks.attack_types import ModelPoisoningDefaults
 from fedward.attacks.attacker import Attacker
-from fedward.attacks.goal import Goal
 from fedward.attacks.model_poisoning import MODEL_POISONINGS
 from fedward.attacks.poisoning import POISONINGS
-from fedward.attacks.types import ModelPoisoningDefaults
 from fedward.attacks.who import WHO, NamedUsers, PerCohort, RandomUsers
 
 __all__ = [

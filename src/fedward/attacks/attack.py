@@ -9,15 +9,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedward.attacks.attack_goal import Goal, split_test
+from fedward.attacks.attack_types import ModelPoisoning, Poisoning, Who
 from fedward.attacks.attacker import Attacker
-from fedward.attacks.cohort import StagedCohort
 from fedward.attacks.declared import check_declared
-from fedward.attacks.goal import Goal, split_test
 from fedward.attacks.model_poisoning import MODEL_POISONINGS
 from fedward.attacks.poisoning import POISONINGS
 from fedward.attacks.poisoning.portion import fingerprint
 from fedward.attacks.poisoning.unprepared import Unprepared, ready
-from fedward.attacks.types import ModelPoisoning, Poisoning, Who
+from fedward.attacks.staged_cohort import StagedCohort
 from fedward.base.randomness import stream
 from fedward.base.validate import InvalidType, InvalidValue, one_of, open_unit, whole
 from fedward.core.algorithm import Algorithm
@@ -138,12 +138,12 @@ class Attack:
         users = self.users(federation, seed)
         for poisoning in self.data:
             poisoning.check(federation, len(users))
-        named = [(name, ready(part, federation)) for name, part in _named(self.data)]
+        named = [(name, ready(part, federation)) for name, part in _name_each(self.data)]
         data = tuple(part for _, part in named)
-        handed_out = self._handed_out(federation, data, users, seed)
+        handed_out = self._hand_out(federation, data, users, seed)
         self._check_each_does_something(handed_out, named, users, seed)
-        algorithm = self._voided(self._sampled(algorithm, federation, users), users)
-        algorithm = replace(algorithm, handed_out=_taken_from_honest(federation, data, users))
+        algorithm = self._void_guarantee(self._stage_cohorts(algorithm, federation, users), users)
+        algorithm = replace(algorithm, handed_out=_count_taken_from_honest(federation, data, users))
         goal = None
         if federation.test is not None:
             rng = stream(seed, "test split")
@@ -163,7 +163,9 @@ class Attack:
             notes=self._notes(algorithm),
         )
 
-    def _sampled(self, algorithm: Algorithm, federation: Federation, users: frozenset[int]) -> Algorithm:
+    def _stage_cohorts(
+        self, algorithm: Algorithm, federation: Federation, users: frozenset[int]
+    ) -> Algorithm:
         if self.who.per_cohort is None:
             return algorithm
         sampler = StagedCohort(
@@ -172,7 +174,7 @@ class Attack:
         sampler.check(federation.num_users)
         return replace(algorithm, sampler=sampler)
 
-    def _voided(self, algorithm: Algorithm, users: frozenset[int]) -> Algorithm:
+    def _void_guarantee(self, algorithm: Algorithm, users: frozenset[int]) -> Algorithm:
         """The algorithm without the guarantee that these attackers take away."""
         if not users:
             return algorithm
@@ -197,16 +199,16 @@ class Attack:
         if len(named) < 2 or not users:
             return
         data = tuple(part for _, part in named)
-        whole = self._poisoned_by(data, federation, users, seed)
+        whole = self._poisoning_fingerprints(data, federation, users, seed)
         for place, (name, part) in enumerate(named):
             others = data[:place] + data[place + 1 :]
-            if part.fraction > 0 and self._poisoned_by(others, federation, users, seed) == whole:
+            if part.fraction > 0 and self._poisoning_fingerprints(others, federation, users, seed) == whole:
                 raise InvalidValue(
                     f"{name} would change nothing: another poisoning takes all examples that it could take; "
                     "give that one a fraction below 1"
                 )
 
-    def _poisoned_by(
+    def _poisoning_fingerprints(
         self, parts: tuple[Poisoning, ...], federation: Federation, users: frozenset[int], seed: int
     ) -> list[str]:
         """A fingerprint of what each attacker would train on."""
@@ -218,11 +220,11 @@ class Attack:
             found.append(fingerprint(examples if bad is None else bad[1]))
         return found
 
-    def _handed_out(
+    def _hand_out(
         self, federation: Federation, data: tuple[Poisoning, ...], users: frozenset[int], seed: int
     ) -> Federation:
         """The federation in which only attackers own what is held out of honest users."""
-        held_out = _held_out(federation, data)
+        held_out = _mask_held_out(federation, data)
         if not bool(held_out.any()) or not users:
             return federation
         owner = _owners(federation).numpy()
@@ -268,7 +270,7 @@ class Attack:
         return tuple(notes)
 
 
-def _held_out(federation: Federation, data: tuple[Poisoning, ...]) -> Tensor:
+def _mask_held_out(federation: Federation, data: tuple[Poisoning, ...]) -> Tensor:
     """Which examples (a bool each) no honest user may own."""
     held_out = torch.zeros(len(federation.examples), dtype=torch.bool)
     for poisoning in data:
@@ -281,15 +283,17 @@ def _owners(federation: Federation) -> Tensor:
     return torch.repeat_interleave(torch.arange(federation.num_users), federation.sizes)
 
 
-def _taken_from_honest(federation: Federation, data: tuple[Poisoning, ...], users: frozenset[int]) -> int:
+def _count_taken_from_honest(
+    federation: Federation, data: tuple[Poisoning, ...], users: frozenset[int]
+) -> int:
     """How many examples of honest users a natural backdoor hands to the attackers."""
     if not users:
         return 0
     attackers = torch.tensor(sorted(users))
-    return int((_held_out(federation, data) & ~torch.isin(_owners(federation), attackers)).sum())
+    return int((_mask_held_out(federation, data) & ~torch.isin(_owners(federation), attackers)).sum())
 
 
-def _named(poisonings: tuple[Poisoning | Unprepared, ...]) -> list[tuple[str, Poisoning | Unprepared]]:
+def _name_each(poisonings: tuple[Poisoning | Unprepared, ...]) -> list[tuple[str, Poisoning | Unprepared]]:
     """Each poisoning with its name in experiment files, numbered where a name comes twice."""
     known = {part: name for name, part in (POISONINGS | MODEL_POISONINGS).items()}
     names = [known.get(type(part), type(part).__name__) for part in poisonings]

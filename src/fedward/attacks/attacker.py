@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedward.attacks.poisoning.portion import poisoned
-from fedward.attacks.types import ModelPoisoning, Poisoning
+from fedward.attacks.attack_types import ModelPoisoning, Poisoning
+from fedward.attacks.poisoning.portion import poison_examples
 from fedward.core.check_rounds import decisive
 from fedward.core.examples import Examples
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
@@ -49,9 +49,9 @@ class Attacker:
         changed = examples
         for part in self.data:
             if active:
-                changed = poisoned(part, changed, attacker, attackers, rng)
+                changed = poison_examples(part, changed, attacker, attackers, rng)
             else:
-                changed = _without(changed, part.held_out(changed))
+                changed = _drop(changed, part.held_out(changed))
         if changed is examples:
             return None
         return self._version(attacker, active), changed
@@ -79,7 +79,7 @@ class Attacker:
         return hashlib.blake2b(what.encode(), digest_size=16).hexdigest()
 
 
-def _without(examples: Examples, mask: Tensor) -> Examples:
+def _drop(examples: Examples, mask: Tensor) -> Examples:
     """The examples outside the mask; one of them stays if they are all there is."""
     kept = torch.nonzero(~mask).flatten()
     if len(kept) == len(examples):

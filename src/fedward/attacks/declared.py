@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from fedward.attacks.types import ModelPoisoning
+from fedward.attacks.attack_types import ModelPoisoning
 from fedward.base.validate import InvalidType, one_of
 from fedward.core.types import Knowledge
 

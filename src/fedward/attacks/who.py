@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedward.attacks.types import Who
+from fedward.attacks.attack_types import Who
 from fedward.base.validate import InvalidType, InvalidValue, nearest, whole
 from fedward.core.federation import Federation
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
-from fedward.attacks.goal import Goal
+from fedward.attacks.attack_goal import Goal
 from fedward.backends.engines.evaluation import Metrics
 from fedward.base.validate import InvalidValue, positive
 from fedward.core.examples import Examples
@@ -109,12 +109,12 @@ def measure(
         main=evaluator.evaluate(parameters, goal.clean),
         attacks=attacks,
         cost=cost,
-        capped_cost=None if cost_bound is None or capped is None else _capped(capped, cost_bound),
+        capped_cost=None if cost_bound is None or capped is None else _cap(capped, cost_bound),
         parameter_cost=distance,
     )
 
 
-def _capped(cost: float, bound: float) -> float:
+def _cap(cost: float, bound: float) -> float:
     # `min` lets NaN pass; a cost that is no number is no small one.
     return bound if math.isnan(cost) else min(cost, bound)
 

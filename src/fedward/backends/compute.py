@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from fedward.backends.engines.choice import Choice, chosen
+from fedward.backends.engines.choice import Choice, choose_engine
 from fedward.backends.engines.device import usable_device
 from fedward.base.validate import InvalidValue, one_of, whole
 
@@ -45,7 +45,7 @@ class Compute:
         if self.workers is not None:
             whole("workers", self.workers, at_least=0)
         if self.engine is not None:
-            chosen(self.engine)
+            choose_engine(self.engine)
         if self.address is not None:
             raise InvalidValue(f"address must be left out: this version has no clusters, got {self.address}")
         if self.backend == "in-process" and self.workers:
@@ -73,7 +73,7 @@ class Compute:
     @property
     def choice(self) -> Choice:
         """The engine."""
-        return chosen(self.engine)
+        return choose_engine(self.engine)
 
     def check(self) -> Compute:
         """The same value, if this machine and its environment variables allow it; raises if not."""

@@ -163,7 +163,7 @@ class Threads:
             return rows, failure, time.perf_counter() - began
 
         try:
-            for chunk, (rows, failure, seconds) in self._each(self._chunks(jobs), work):
+            for chunk, (rows, failure, seconds) in self._map_ahead(self._chunks(jobs), work):
                 self._pace.measured(seconds, sum(map(_weight, chunk)))
                 yield from rows
                 if failure is not None:
@@ -193,13 +193,13 @@ class Threads:
 
         pieces = ((model, *span) for model in models for span in itertools.pairwise(cuts))
         found: list[Tensor] = []
-        for _, scores in self._each(pieces, work):
+        for _, scores in self._map_ahead(pieces, work):
             found.append(scores)
             if len(found) == parts:
                 yield torch.cat(found)
                 found = []
 
-    def _each(
+    def _map_ahead(
         self, given: Iterable[_Given], work: Callable[[_Given], _Found]
     ) -> Iterator[tuple[_Given, _Found]]:
         """Each item with what came out of it, in order, a few ahead of whoever asks."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from fedward.base.interrupts import held
+from fedward.base.interrupts import hold_signals
 from fedward.base.validate import InvalidValue
 
 # What `write_atomically` may leave behind when it is killed. Its name is one that nobody else gives.
@@ -34,10 +34,10 @@ class CannotWrite(InvalidValue):
 
 
 @contextmanager
-def writing(what: str | Path) -> Iterator[None]:
+def explain_write_errors(what: str | Path) -> Iterator[None]:
     """Turns what the system says into one line: what could not be written, why, and what to do.
 
-    >>> with writing("runs/first/ledger.json"):
+    >>> with explain_write_errors("runs/first/ledger.json"):
     ...     raise OSError(errno.ENOSPC, "No space left on device")
     Traceback (most recent call last):
     fedward.base.durable_files.CannotWrite: runs/first/ledger.json cannot be written: No space left on \
@@ -58,7 +58,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     may read a new file is up to the umask; one that is there keeps its mode. A link stays one, and what is
     no file, such as ``/dev/stdout``, is written to as it is.
     """
-    with held(), writing(path):
+    with hold_signals(), explain_write_errors(path):
         if path.exists() and not path.is_file() and not path.is_dir():
             with path.open("wb") as opened:
                 opened.write(content)
@@ -90,7 +90,7 @@ def write_whole(descriptor: int, content: bytes) -> None:
 
 def require_writable(path: Path) -> None:
     """Makes the directory of a file, and says now what would be said when hours of work are to be stored."""
-    with writing(path):
+    with explain_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         attempt = _beside(path)
         os.close(os.open(attempt, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -117,7 +117,7 @@ def sync_directory(directory: Path) -> None:
 
 def remove(path: Path) -> None:
     """Removes a file that is not needed any more, if it is there."""
-    with writing(path):
+    with explain_write_errors(path):
         path.unlink(missing_ok=True)
 
 

@@ -56,7 +56,7 @@ _signals = _Signals()
 
 @contextmanager
 def stop_on_signals() -> Iterator[None]:
-    """Within it SIGINT and SIGTERM raise ``Stopped``, but never in the middle of ``held``.
+    """Within it SIGINT and SIGTERM raise ``Stopped``, but never in the middle of ``hold_signals``.
 
     A signal that the process was started to ignore stays ignored: a shell's job in the background is not to
     end by the Ctrl-C for another one. Who asks again while things are put in order, after ``GRACE``, ends the
@@ -76,7 +76,7 @@ def stop_on_signals() -> Iterator[None]:
 
 
 @contextmanager
-def held() -> Iterator[None]:
+def hold_signals() -> Iterator[None]:
     """Keeps signals back for a few moments: a file is written, or not, but nothing is left lying about."""
     _signals.held += 1
     try:

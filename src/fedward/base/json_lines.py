@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from fedward.base.durable_files import write_whole, writing
-from fedward.base.interrupts import held
+from fedward.base.durable_files import explain_write_errors, write_whole
+from fedward.base.interrupts import hold_signals
 from fedward.base.validate import InvalidValue
 
 
@@ -25,8 +25,8 @@ def _record(path: Path, line: str | bytes) -> dict[str, Any]:
 
 def append(path: Path, record: dict[str, Any]) -> None:
     """Adds a record."""
-    line = json.dumps(plain(record), allow_nan=False) + "\n"
-    with held(), writing(path):
+    line = json.dumps(replace_non_finite(record), allow_nan=False) + "\n"
+    with hold_signals(), explain_write_errors(path):
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             write_whole(descriptor, line.encode())
@@ -34,16 +34,16 @@ def append(path: Path, record: dict[str, Any]) -> None:
             os.close(descriptor)
 
 
-def plain(value: Any) -> Any:
+def replace_non_finite(value: Any) -> Any:
     """The value with null for every number that JSON does not have.
 
-    >>> plain({"bounds": (float("inf"),), "loss": 0.5})
+    >>> replace_non_finite({"bounds": (float("inf"),), "loss": 0.5})
     {'bounds': [None], 'loss': 0.5}
     """
     if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: replace_non_finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [replace_non_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -63,7 +63,7 @@ def cut(path: Path, rounds: int) -> None:
     if not path.exists():
         return
     kept = 0
-    with writing(path), path.open("rb+") as file:
+    with explain_write_errors(path), path.open("rb+") as file:
         for line in file:
             if not line.endswith(b"\n") or _record(path, line)["round"] >= rounds:
                 break

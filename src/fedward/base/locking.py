@@ -8,12 +8,12 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from fedward.base.durable_files import writing
+from fedward.base.durable_files import explain_write_errors
 from fedward.base.validate import InvalidValue
 
 
 @contextmanager
-def locked(file: Path, path: Path, kind: str = "") -> Iterator[None]:
+def hold_lock(file: Path, path: Path, kind: str = "") -> Iterator[None]:
     """Holds a lock for as long as it lasts; raises at once if somebody else has it.
 
     Args:
@@ -22,7 +22,7 @@ def locked(file: Path, path: Path, kind: str = "") -> Iterator[None]:
       kind: what that is, such as ``run directory``.
     """
     lock = FileLock(file, timeout=0)
-    with writing(f"{kind} {path}".strip()):
+    with explain_write_errors(f"{kind} {path}".strip()):
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire()

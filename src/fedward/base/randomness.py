@@ -105,10 +105,10 @@ def system_normal(size: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:size]
 
 
-def checked_draw(draw: str) -> str:
+def check_draw(draw: str) -> str:
     """Returns the name of a set of replicas: the hexadecimal digits of a digest, or nothing.
 
-    >>> checked_draw("a/b")
+    >>> check_draw("a/b")
     Traceback (most recent call last):
     ...
     fedward.base.validate.InvalidValue: draw must be hexadecimal digits or empty, got 'a/b'
@@ -125,5 +125,5 @@ def _key(
     one_of("purpose", purpose, get_args(Purpose))
     names = f"fedward/{seed}/{purpose}/{replica}/{round}/{user}"
     # Without a draw the name is the one it always was: stored trainings are resumed to the same bits.
-    names += f"/{checked_draw(draw)}" if draw != "" else ""
+    names += f"/{check_draw(draw)}" if draw != "" else ""
     return int.from_bytes(hashlib.blake2b(names.encode(), digest_size=16).digest(), "big")

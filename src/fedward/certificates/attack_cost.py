@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedward.base.validate import InvalidValue, one_of, positive, real, whole
+from fedward.certificates.largest_k import largest
 from fedward.certificates.paper import lemma_1
 from fedward.certificates.prediction import FINER, MOST, NEAR
-from fedward.certificates.search import largest
 from fedward.certificates.transport import transport
 from fedward.privacy.group import THREATS, GroupCurve, Threat, group_curve
 from fedward.privacy.spending import Spending

@@ -12,7 +12,7 @@ from fedward.base.validate import InvalidValue
 from fedward.certificates.claims_draw import draw_of_claims
 from fedward.certificates.confidence import TopClass
 from fedward.certificates.prediction import certified_k
-from fedward.certificates.replicas import Score
+from fedward.certificates.replica_scores import Score
 from fedward.certificates.setting import Setting
 from fedward.certificates.tally import Scores
 from fedward.certificates.transport import transport
@@ -100,7 +100,7 @@ def certify(setting: Setting, replicas: Scores) -> Certificate:
 
     >>> from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
     >>> from fedward.certificates.confidence import Confidence
-    >>> from fedward.certificates.replicas import Replicas
+    >>> from fedward.certificates.replica_scores import Replicas
     >>> from fedward.privacy import Ledger
     >>> ledger = Ledger(unit="user", adjacency="add/remove", noise_source="seeded")
     >>> ledger = ledger.charged(PoissonSampledDpEvent(0.1, GaussianDpEvent(3.0)), 3)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedward.base.randomness import checked_draw
+from fedward.base.randomness import check_draw
 from fedward.base.strict_json import digest, parse, require_keys
 from fedward.base.validate import InvalidType, InvalidValue, one_of, whole
 from fedward.certificates.certificate import Attack, Certificate
 from fedward.certificates.code_version import code_version
 from fedward.certificates.confidence import Confidence, TopClass
-from fedward.certificates.replicas import SCORES
+from fedward.certificates.replica_scores import SCORES
 from fedward.certificates.setting import Setting
 from fedward.certificates.statements import statements
 from fedward.privacy import Guarantee, ledger_file
@@ -72,7 +72,7 @@ def dumps(certificate: Certificate, stored: str) -> str:
             "predicts": certificate.predicts.tolist(),
         },
         "attacks": [
-            {name: _plain(getattr(attack, name)) for name in _ATTACK} for attack in certificate.attacks
+            {name: _as_list(getattr(attack, name)) for name in _ATTACK} for attack in certificate.attacks
         ],
         "releasing_all": certificate.releasing_all.to_json(),
     }
@@ -147,7 +147,7 @@ def _certificate(content: dict[str, Any]) -> Certificate:
         predicts=_unit(predictions["predicts"], "predicts", examples),
         attacks=tuple(_attack(attack, examples) for attack in _list(content["attacks"], "attacks")),
         releasing_all=Guarantee.from_json(content["releasing_all"]),
-        draw="" if old else checked_draw(stored["draw"]),
+        draw="" if old else check_draw(stored["draw"]),
     )
 
 
@@ -170,7 +170,7 @@ def _attack(content: Any, examples: int) -> Attack:
     )
 
 
-def _plain(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
@@ -193,17 +193,17 @@ def _text(value: Any, what: str) -> str:
 
 def _unit(value: Any, what: str, length: int | None) -> NDArray[np.float64]:
     return np.array(
-        _each(value, what, length, lambda x: isinstance(x, int | float) and 0 <= x <= 1), dtype=np.float64
+        _numbers(value, what, length, lambda x: isinstance(x, int | float) and 0 <= x <= 1), dtype=np.float64
     )
 
 
 def _integers(value: Any, what: str, length: int, least: int) -> NDArray[np.int64]:
     return np.array(
-        _each(value, what, length, lambda x: isinstance(x, int) and least <= x < 2**53), dtype=np.int64
+        _numbers(value, what, length, lambda x: isinstance(x, int) and least <= x < 2**53), dtype=np.int64
     )
 
 
-def _each(value: Any, what: str, length: int | None, allowed: Callable[[Any], bool]) -> list[Any]:
+def _numbers(value: Any, what: str, length: int | None, allowed: Callable[[Any], bool]) -> list[Any]:
     if length is not None and len(_list(value, what)) != length:
         raise InvalidValue(f"{what} must be given for {length} examples, got {len(value)}")
     for x in _list(value, what):

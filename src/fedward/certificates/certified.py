@@ -16,7 +16,7 @@ from fedward.certificates.prediction import certified_k
 from fedward.certificates.setting import Setting
 from fedward.certificates.tally import Scores
 from fedward.certificates.threat import ThreatModel, certifiable
-from fedward.privacy.caveats import with_caveat
+from fedward.privacy.caveats import add_caveat
 from fedward.privacy.group import Threat
 from fedward.privacy.guarantee import Guarantee
 
@@ -81,7 +81,7 @@ class Certified:
         return next((c for c in self.curves if c.mode == mode and c.sure == sure), None)
 
 
-def certified(setting: Setting, replicas: Scores, caveat: str = "") -> Certified:
+def certify_setting(setting: Setting, replicas: Scores, caveat: str = "") -> Certified:
     """The certificate of a setting, and certified accuracy in every mode, with confidence and without.
 
     Args:
@@ -92,7 +92,7 @@ def certified(setting: Setting, replicas: Scores, caveat: str = "") -> Certified
         raise InvalidValue("certified accuracy needs labels, and these replicas have none")
     certificate = certify(setting, replicas)
     curves = [
-        Curve(mode=attack.threat, sure=True, accuracy=attack.accuracy or (), most=_most(attack.k))
+        Curve(mode=attack.threat, sure=True, accuracy=attack.accuracy or (), most=_largest_k(attack.k))
         for attack in certificate.attacks
     ]
     top, best, second = averages(replicas)
@@ -100,19 +100,19 @@ def certified(setting: Setting, replicas: Scores, caveat: str = "") -> Certified
     for threat in setting.threats:
         spending = certifiable(setting.ledger, _model(setting, threat))
         k = certified_k(best, second, spending, threat, most=setting.most(threat))
-        curves.append(Curve(mode=threat, sure=False, accuracy=_accuracy(k, right), most=_most(k)))
+        curves.append(Curve(mode=threat, sure=False, accuracy=_accuracy(k, right), most=_largest_k(k)))
     papers = papers_guarantee(setting)
     if papers is not None:
         for sure in (True, False):
             k = _paper_k(setting, replicas, best, second, papers.epsilon, sure=sure)
-            curves.append(Curve(mode="paper", sure=sure, accuracy=_accuracy(k, right), most=_most(k)))
+            curves.append(Curve(mode="paper", sure=sure, accuracy=_accuracy(k, right), most=_largest_k(k)))
     return Certified(
         certificate=certificate,
         replicas=replicas,
         curves=tuple(curves),
-        guarantee=with_caveat(setting.ledger.guarantee(setting.delta, setting.accountant), caveat),
-        papers_guarantee=None if papers is None else with_caveat(papers, caveat),
-        releasing_all=with_caveat(certificate.releasing_all, caveat),
+        guarantee=add_caveat(setting.ledger.guarantee(setting.delta, setting.accountant), caveat),
+        papers_guarantee=None if papers is None else add_caveat(papers, caveat),
+        releasing_all=add_caveat(certificate.releasing_all, caveat),
     )
 
 
@@ -162,6 +162,6 @@ def _accuracy(k: NDArray[np.int64], right: NDArray[np.bool_]) -> tuple[float, ..
     return tuple(int((reached >= j).sum()) / len(k) for j in range(max(0, int(k.max())) + 1))
 
 
-def _most(k: NDArray[np.int64]) -> int | None:
+def _largest_k(k: NDArray[np.int64]) -> int | None:
     largest = int(k.max())
     return None if largest < 0 else largest

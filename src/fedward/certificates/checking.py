@@ -12,7 +12,7 @@ from fedward.certificates.certificate_file import Stored
 from fedward.certificates.code_version import code_version
 from fedward.certificates.statements import statements
 from fedward.certificates.tally import read_scores
-from fedward.certificates.trust import Statement, on_trust, recomputed
+from fedward.certificates.trust import Statement, list_recomputed, list_trusted
 from fedward.privacy.rounding import round_up_digits
 
 # Two machines may differ in the last bits of a float, never in a claim.
@@ -60,8 +60,8 @@ def check(stored: Stored, scores: bytes) -> Check:
     try:
         replicas = read_scores(scores)
     except InvalidValue as error:
-        return Check((f"the stored scores are refused: {error}",), rests_on_trust=on_trust(claimed))
-    trusted = on_trust(claimed, copies_told=replicas.copies_told)
+        return Check((f"the stored scores are refused: {error}",), rests_on_trust=list_trusted(claimed))
+    trusted = list_trusted(claimed, copies_told=replicas.copies_told)
     if claimed.draw and claimed.draw != (own := draw_of_setting(claimed.setting, claimed.score)):
         return Check(
             (f"its replicas belong to the draw {claimed.draw}, and what is claimed here has the draw {own}",),
@@ -87,7 +87,7 @@ def check(stored: Stored, scores: bytes) -> Check:
         made = f"fedward {stored.code['fedward']}, source {stored.code['source'][:8]}"
         notes.append(f"made by other code than this ({made}); checked by this one")
     return Check(
-        tuple(problems), tuple(notes), recomputed=recomputed(claimed, replicas), rests_on_trust=trusted
+        tuple(problems), tuple(notes), recomputed=list_recomputed(claimed, replicas), rests_on_trust=trusted
     )
 
 
@@ -99,10 +99,10 @@ def _compare(claimed: Certificate, found: Certificate) -> tuple[list[str], list[
         return ["its attacks are not the threats of its setting"], []
     problems: list[str] = []
     notes: list[str] = []
-    _at_most("top", claimed.bounds.top, found.bounds.top, problems, problems)
-    _at_most("lower", claimed.bounds.lower, found.bounds.lower, problems, notes)
-    _at_most("upper", -claimed.bounds.upper, -found.bounds.upper, problems, notes)
-    _at_most("predicts", claimed.predicts, found.predicts, problems, notes)
+    _note_excess("top", claimed.bounds.top, found.bounds.top, problems, problems)
+    _note_excess("lower", claimed.bounds.lower, found.bounds.lower, problems, notes)
+    _note_excess("upper", -claimed.bounds.upper, -found.bounds.upper, problems, notes)
+    _note_excess("predicts", claimed.predicts, found.predicts, problems, notes)
     for attack, other in zip(claimed.attacks, found.attacks, strict=True):
         _compare_attack(attack, other, found, problems, notes)
     a, b = claimed.releasing_all, found.releasing_all
@@ -122,21 +122,21 @@ def _compare_attack(
     name = claimed.threat
     if claimed.most != found.most:
         problems.append(f"{name}: the last k tried is {found.most}, not {claimed.most}")
-    _at_most(f"{name}: k", claimed.k, found.k, problems, notes)
+    _note_excess(f"{name}: k", claimed.k, found.k, problems, notes)
     # About as many attackers as are claimed, which may be fewer than could be.
     predicts = predicts_under(
         again.setting, again.score, again.bounds.lower, found.threat, np.minimum(claimed.k, found.k), {}
     )
-    _at_most(f"{name}: predicts", claimed.predicts, predicts, problems, notes)
+    _note_excess(f"{name}: predicts", claimed.predicts, predicts, problems, notes)
     if (claimed.accuracy is None) != (found.accuracy is None):
         problems.append(f"{name}: certified accuracy needs labels, and they must be stored")
     elif claimed.accuracy is not None and found.accuracy is not None:
         length = max(len(claimed.accuracy), len(found.accuracy))
         a, b = (np.pad(values, (0, length - len(values))) for values in (claimed.accuracy, found.accuracy))
-        _at_most(f"{name}: accuracy", a, b, problems, notes, of="k =")
+        _note_excess(f"{name}: accuracy", a, b, problems, notes, of="k =")
 
 
-def _at_most(
+def _note_excess(
     name: str, claimed: Any, found: Any, problems: list[str], notes: list[str], of: str = "example"
 ) -> None:
     """Notes where a claim differs from what was found: too much is a problem, too little is not."""

@@ -13,10 +13,10 @@ from fedward.base.validate import InvalidType, InvalidValue
 Floats = NDArray[np.float64]
 
 
-def in_unit(name: str, value: float) -> float:
+def check_unit(name: str, value: float) -> float:
     """Returns ``value`` if it lies in [0, 1], as an expected confidence must.
 
-    >>> in_unit("top confidence", 1.5)
+    >>> check_unit("top confidence", 1.5)
     Traceback (most recent call last):
     ...
     fedward.base.validate.InvalidValue: top confidence must be from 0 to 1, got 1.5
@@ -28,7 +28,7 @@ def in_unit(name: str, value: float) -> float:
     return float(value)
 
 
-def all_in_unit(name: str, values: Any) -> Floats:
+def check_all_in_unit(name: str, values: Any) -> Floats:
     """The values as an array of floats, if each lies in [0, 1]."""
     array = np.asarray(values)
     if array.dtype.kind not in "fiu":

@@ -11,7 +11,8 @@ The values are the different scores inside (0, 1) of all classes but the top one
 
 Guarantee: M honest replicas are refused with probability below 1e-9, if their scores move that much and the
 model has at least as many parameters with noise of their own as values are needed (4 in single precision for
-M = 1,000). What cannot be told apart so (one example in two classes, votes) is not refused; ``told`` says it.
+M = 1,000). What cannot be told apart so (one example in two classes, votes) is not refused;
+``notices_copies`` says it.
 """
 
 from __future__ import annotations
@@ -58,11 +59,11 @@ def require_no_copies(rows: Iterable[NDArray[Any]], replicas: int) -> None:
             )
 
 
-def told(scores: NDArray[Any]) -> bool:
+def notices_copies(scores: NDArray[Any]) -> bool:
     """Whether a copy of any of these replicas, ``[M, n, C]``, would be noticed.
 
     >>> coarse = np.array([[[0.9, 0.1]], [[0.8, 0.2]]], dtype=np.float32)
-    >>> told(coarse), told(np.random.default_rng(0).dirichlet([1.0] * 5, (2, 1)))
+    >>> notices_copies(coarse), notices_copies(np.random.default_rng(0).dirichlet([1.0] * 5, (2, 1)))
     (False, True)
     """
     precision = max(_precision(_free(row[:_FIRST])) for row in scores[:_SAMPLED])

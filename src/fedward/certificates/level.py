@@ -14,7 +14,7 @@ def level(error: float) -> str:
     >>> level(0.01), level(1e-7)
     ('0.99', '0.9999999')
     """
-    return f"{_left(error):f}"
+    return f"{_complement(error):f}"
 
 
 def percentage(error: float) -> str:
@@ -23,9 +23,9 @@ def percentage(error: float) -> str:
     >>> percentage(0.01), percentage(0.012)
     ('99', '98.8')
     """
-    found = f"{_FIGURES.multiply(Decimal(100), _left(error)):f}"
+    found = f"{_FIGURES.multiply(Decimal(100), _complement(error)):f}"
     return found.rstrip("0").rstrip(".") if "." in found else found
 
 
-def _left(error: float) -> Decimal:
+def _complement(error: float) -> Decimal:
     return _FIGURES.subtract(Decimal(1), Decimal(repr(float(error))))

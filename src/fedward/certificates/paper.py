@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedward.base.validate import InvalidValue, half_open_unit, non_negative, open_unit, whole
-from fedward.certificates.checks import in_unit
+from fedward.certificates.checks import check_unit
 
 _MOST_USERS = 10**15
 
@@ -144,16 +144,16 @@ def equation_6(top: float, runner_up: float, replicas: int, psi: float) -> tuple
     >>> [round(bound, 4) for bound in equation_6(0.8, 0.2, 1000, 0.01)]
     [0.752, 0.248]
     """
-    in_unit("top confidence", top)
-    in_unit("runner-up confidence", runner_up)
+    check_unit("top confidence", top)
+    check_unit("runner-up confidence", runner_up)
     whole("replicas", replicas)
     width = math.sqrt(-math.log(open_unit("psi", psi)) / (2 * replicas))
     return max(0.0, top - width), min(1.0, runner_up + width)
 
 
 def _check(top: float, runner_up: float, epsilon: float, delta: float) -> None:
-    in_unit("top confidence", top)
-    in_unit("runner-up confidence", runner_up)
+    check_unit("top confidence", top)
+    check_unit("runner-up confidence", runner_up)
     _check_point(epsilon, delta)
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 
 from fedward.base.validate import InvalidType, InvalidValue, rate, whole
-from fedward.certificates.goal import Goal
+from fedward.certificates.plan_goal import Goal
 from fedward.certificates.threat import ThreatModel, certifiable
 from fedward.privacy.events import Adjacency, multiplier
 from fedward.privacy.guarantee import Guarantee, Unit
@@ -78,9 +78,9 @@ def plan(
     found = []
     for t in lengths:
         for q in rates:
-            enough = noises[_first(noises, partial(_certified, goal, q, t)) :]
+            enough = noises[_first_index(noises, partial(_is_certified, goal, q, t)) :]
             if goal.epsilon is not None:
-                enough = enough[_first(enough, partial(_affordable, goal, q, t)) :]
+                enough = enough[_first_index(enough, partial(_affordable, goal, q, t)) :]
             found += [_option(goal, q, t, z) for z in enough]
     return tuple(found)
 
@@ -97,7 +97,7 @@ def _option(goal: Goal, q: float, t: int, z: float) -> Option:
     )
 
 
-def _certified(goal: Goal, q: float, t: int, z: float) -> bool:
+def _is_certified(goal: Goal, q: float, t: int, z: float) -> bool:
     model = ThreatModel(threat=goal.threat, attendance=goal.attendance)
     return goal.certified_by(certifiable(_ledger(q, t, z), model))
 
@@ -124,7 +124,7 @@ def _guarantee(delta: float, q: float, t: int, z: float) -> Guarantee | None:
         return None
 
 
-def _first(values: Sequence[float], holds: Callable[[float], bool]) -> int:
+def _first_index(values: Sequence[float], holds: Callable[[float], bool]) -> int:
     """The index of the first value for which it holds, as it does for all that follow."""
     low, high = 0, len(values)
     while low < high:

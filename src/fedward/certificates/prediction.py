@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedward.base.validate import InvalidValue, one_of, positive, whole
-from fedward.certificates.checks import Floats, all_in_unit
-from fedward.certificates.search import Integers, largest
+from fedward.certificates.checks import Floats, check_all_in_unit
+from fedward.certificates.largest_k import Integers, largest
 from fedward.certificates.transport import Side, transport
 from fedward.privacy.group import THREATS, GroupCurve, Threat, group_curve
 from fedward.privacy.spending import Spending
@@ -73,7 +73,10 @@ def certified_k(
     one_of("threat", threat, THREATS)
     whole("most", most, at_least=0)
     positive("interval", interval)
-    best, second = all_in_unit("top confidence", top), all_in_unit("runner-up confidence", runner_up)
+    best, second = (
+        check_all_in_unit("top confidence", top),
+        check_all_in_unit("runner-up confidence", runner_up),
+    )
     if best.shape != second.shape or best.ndim > 1:
         raise InvalidValue(
             "top and runner-up confidences must be one each for every example, "

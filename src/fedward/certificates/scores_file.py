@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedward.base.randomness import checked_draw
+from fedward.base.randomness import check_draw
 from fedward.base.validate import InvalidValue
 
 Arrays = dict[str, NDArray[Any]]
@@ -56,7 +56,7 @@ def optional(labels: NDArray[np.int64] | None, draw: str) -> Arrays:
 
 def draw_of(arrays: Arrays) -> str:
     """The draw of stored replicas; empty for those of older versions, which knew of none."""
-    return checked_draw(arrays["draw"].tolist()) if "draw" in arrays else ""
+    return check_draw(arrays["draw"].tolist()) if "draw" in arrays else ""
 
 
 def digest(arrays: Mapping[str, NDArray[Any]]) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fedward.base.randomness import checked_draw
+from fedward.base.randomness import check_draw
 from fedward.base.validate import InvalidType, InvalidValue, whole
 from fedward.certificates import scores_file
-from fedward.certificates.replicas import Replicas, Score, decided, integers
+from fedward.certificates.replica_scores import Replicas, Score, has_favourite, integers
 
 _ARRAYS = ("counts", "replicas", "seed", "score", "labels", "draw")
 
@@ -47,7 +47,7 @@ class Tally:
     def __post_init__(self) -> None:
         object.__setattr__(self, "replicas", int(whole("number of replicas", self.replicas)))
         object.__setattr__(self, "seed", int(whole("seed", self.seed, at_least=0)))
-        checked_draw(self.draw)
+        check_draw(self.draw)
         object.__setattr__(self, "counts", _counts(self.counts, self.replicas))
         if self.labels is not None:
             object.__setattr__(self, "labels", integers("labels", self.labels, self.examples))
@@ -130,7 +130,7 @@ def votes_of(scores: NDArray[Any]) -> NDArray[np.int64]:
     """How many of the models with these scores, ``[M, n, C]``, favour which class: ``[n, C]``."""
     counts = np.zeros(scores.shape[1:], dtype=np.int64)
     for each in scores:
-        voters = np.flatnonzero(decided(each))
+        voters = np.flatnonzero(has_favourite(each))
         counts[voters, each[voters].argmax(axis=1)] += 1
     return counts
 

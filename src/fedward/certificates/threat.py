@@ -11,7 +11,7 @@ from fedward.base.validate import InvalidValue, one_of
 from fedward.core.algorithm import Algorithm
 from fedward.privacy.group import THREATS, Threat
 from fedward.privacy.ledger import Ledger
-from fedward.privacy.spending import Mechanisms, fixed_size, mechanisms, non_private
+from fedward.privacy.spending import Mechanisms, is_fixed_size, mechanisms, non_private
 
 Attendance = Literal["drawn", "chosen", "every-round"]
 Behaviour = Literal["data", "anything"]
@@ -93,7 +93,7 @@ def certifiable(ledger: Ledger, model: ThreatModel, users: int | None = None) ->
             "a certificate about poisoned examples needs users that follow the protocol, got "
             f"{ledger.sampling}"
         )
-    if fixed_size(parts):
+    if is_fixed_size(parts):
         raise InvalidValue(
             "a certificate needs Poisson sampling, got fixed-size sampling: no dominating pair is known for "
             "groups drawn without replacement, and an attacker who joins would push others out"

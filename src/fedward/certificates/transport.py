@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fedward.base.validate import one_of
-from fedward.certificates.checks import Floats, all_in_unit
+from fedward.certificates.checks import Floats, check_all_in_unit
 from fedward.privacy.group import THREATS, Direction, GroupCurve, Threat
 
 Side = Literal["lower", "upper"]
@@ -47,7 +47,7 @@ def transport(mean: Any, curve: GroupCurve, threat: Threat, side: Side) -> Float
     """
     one_of("threat", threat, THREATS)
     one_of("side", side, ["lower", "upper"])
-    score = all_in_unit("mean", mean)
+    score = check_all_in_unit("mean", mean)
     if side == "upper":
         # The upper bound on φ is the lower bound on 1 - φ.
         score = 1.0 - score

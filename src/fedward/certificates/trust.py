@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from fedward.base.validate import one_of
 from fedward.certificates.certificate import Certificate
 from fedward.certificates.confidence import ANY_TIME
-from fedward.certificates.replicas import Replicas
+from fedward.certificates.replica_scores import Replicas
 from fedward.certificates.tally import Scores
 from fedward.privacy.spending import Mechanisms
 
@@ -35,12 +35,12 @@ class Statement:
         return asdict(self)
 
 
-def recomputed(certificate: Certificate, replicas: Scores) -> tuple[Statement, ...]:
+def list_recomputed(certificate: Certificate, replicas: Scores) -> tuple[Statement, ...]:
     """What a check that came to its end has computed again from the file and the stored scores."""
-    return tuple(_recomputed(certificate, replicas))
+    return tuple(_iterate_recomputed(certificate, replicas))
 
 
-def _recomputed(certificate: Certificate, replicas: Scores) -> Iterator[Statement]:
+def _iterate_recomputed(certificate: Certificate, replicas: Scores) -> Iterator[Statement]:
     yield Statement("scores", "the stored scores are those that it was made with, by their digest")
     if isinstance(replicas, Replicas):
         yield Statement(
@@ -60,17 +60,17 @@ def _recomputed(certificate: Certificate, replicas: Scores) -> Iterator[Statemen
     yield Statement("words", "its sentences, from its numbers")
 
 
-def on_trust(certificate: Certificate, *, copies_told: bool = True) -> tuple[Statement, ...]:
+def list_trusted(certificate: Certificate, *, copies_told: bool = True) -> tuple[Statement, ...]:
     """What nobody can see from a certificate and its scores: it rests on whoever trained and wrote them.
 
     Args:
       certificate: as its file has it.
       copies_told: whether a copy of a replica would have been noticed.
     """
-    return tuple(_on_trust(certificate, copies_told))
+    return tuple(_iterate_trusted(certificate, copies_told))
 
 
-def _on_trust(certificate: Certificate, copies_told: bool) -> Iterator[Statement]:
+def _iterate_trusted(certificate: Certificate, copies_told: bool) -> Iterator[Statement]:
     setting = certificate.setting
     many, rounds = f"{setting.confidence.replicas:,}", setting.ledger.rounds
     yield Statement(
@@ -90,7 +90,7 @@ def _on_trust(certificate: Certificate, copies_told: bool) -> Iterator[Statement
     yield Statement(
         "independence", f"that the replicas are independent, each with sampling and noise of its own{unseen}"
     )
-    yield Statement("fixed_beforehand", _fixed(certificate))
+    yield Statement("fixed_beforehand", _words_on_claims(certificate))
     yield Statement(
         "choice", "that it was not chosen among several, with other seeds, other claims or other settings"
     )
@@ -113,7 +113,7 @@ def _noise(spending: Mechanisms) -> str:
     return f"noise multiplier{between}"
 
 
-def _fixed(certificate: Certificate) -> str:
+def _words_on_claims(certificate: Certificate) -> str:
     if certificate.draw:
         return (
             "that the replicas were drawn from the streams of the draw that it names: this is what fixes all "

@@ -9,7 +9,7 @@ import typer
 
 from fedward.base.validate import InvalidValue, whole
 from fedward.certificates.attack_cost import attackers_needed, corollary_1, cost_bounds, theorem_3
-from fedward.certificates.checks import in_unit
+from fedward.certificates.checks import check_unit
 from fedward.certificates.paper import equation_6, largest_k
 from fedward.certificates.prediction import MOST, certified_k
 from fedward.commands.certificate_options import ADJACENCY, Cost, Described, Training
@@ -38,8 +38,8 @@ def k(
     as_json: AsJson = False,
 ) -> None:
     """How many attackers a prediction provably survives."""
-    first = in_unit("top confidence", top)
-    second = 1.0 - first if runner_up is None else in_unit("runner-up confidence", runner_up)
+    first = check_unit("top confidence", top)
+    second = 1.0 - first if runner_up is None else check_unit("runner-up confidence", runner_up)
     if first + second > 1.0 + 1e-9:
         raise InvalidValue(f"top and runner-up confidence must add up to at most 1, got {first} and {second}")
     training = described.training()

@@ -17,7 +17,7 @@ from fedward.certificates.certificate_file import NotACertificate, loads
 from fedward.certificates.checking import Check
 from fedward.certificates.checking import check as recompute
 from fedward.certificates.statements import statements
-from fedward.certificates.trust import on_trust
+from fedward.certificates.trust import list_trusted
 from fedward.commands.output import AsJson, answer
 from fedward.privacy.rounding import percent_down
 from fedward.report.terminal.certified_table import largest_k
@@ -81,7 +81,7 @@ def _verdict(file: Path) -> tuple[Certificate | None, Check]:
         # A ValueError is a name that no file can have.
         why = getattr(error, "strerror", None) or error
         unread = f"the stored scores cannot be read: {str(beside)!a}: {why}"
-        return stored.certificate, Check((unread,), rests_on_trust=on_trust(stored.certificate))
+        return stored.certificate, Check((unread,), rests_on_trust=list_trusted(stored.certificate))
     return stored.certificate, recompute(stored, scores)
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from fedward.api.certify import carry_out_certification, record_of
 from fedward.certificates.certified import Certified
-from fedward.certificates.replicas import Score
+from fedward.certificates.replica_scores import Score
 from fedward.certificates.statements import statements
 from fedward.certificates.threat import Attendance
 from fedward.commands.options import Asked, Several, grouped

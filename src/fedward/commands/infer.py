@@ -13,7 +13,7 @@ from rich.console import Console
 from fedward.attacks.inference import Membership, MembershipInference, Property, PropertyInference
 from fedward.backends.compute import Compute
 from fedward.backends.open import engine_in_words
-from fedward.base.durable_files import writing
+from fedward.base.durable_files import explain_write_errors
 from fedward.commands.options import Asked, grouped
 from fedward.commands.output import AsJson, place
 from fedward.config import experiment as config
@@ -85,7 +85,7 @@ def membership_command(
         found, _ = outcome
         write_curves(path, found.attacks, found.limit)
         title = f"{wanted.setup.algorithm.name}: membership of {'an' if unit == 'example' else 'a'} {unit}"
-        with writing(path / "membership.png"):
+        with explain_write_errors(path / "membership.png"):
             report.draw(found.attacks, found.limit, path / "membership.png", title=title)
 
     found, result = carry_out(wanted, path, compute, partial(follow_inference, console), draw)
@@ -133,7 +133,7 @@ def property_command(
         curves, setup = {PROPERTY: found.roc}, wanted.setup
         write_curves(path, curves, found.limit)
         title = f"{setup.algorithm.name}, {setup.federation.num_users} users: property inference"
-        with writing(path / "property.png"):
+        with explain_write_errors(path / "property.png"):
             report.draw(curves, found.limit, path / "property.png", title=title, logarithmic=False)
 
     found, result = carry_out(wanted, path, compute, partial(follow_inference, console), draw)

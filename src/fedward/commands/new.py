@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fedward.base.durable_files import writing
+from fedward.base.durable_files import explain_write_errors
 from fedward.base.validate import InvalidValue
 from fedward.commands.output import AsJson, answer
 from fedward.config.listing import KINDS
@@ -57,7 +57,7 @@ def new_command(
 
 def _write(path: Path, text: str) -> None:
     """Writes a new file; one that could not be written whole is not left in the way of the next attempt."""
-    with writing(path):
+    with explain_write_errors(path):
         try:
             opened = path.open("x", encoding="utf8")
         except FileExistsError:

@@ -11,7 +11,7 @@ import typer
 
 from fedward.base.validate import InvalidValue
 from fedward.certificates.confidence import Confidence
-from fedward.certificates.goal import Goal
+from fedward.certificates.plan_goal import Goal
 from fedward.certificates.planning import NO_ACCURACY, plan
 from fedward.certificates.tally import read_scores
 from fedward.certificates.threat import Attendance

@@ -11,7 +11,7 @@ import torch
 import typer
 
 from fedward.backends.compute import Compute
-from fedward.backends.engines.choice import chosen
+from fedward.backends.engines.choice import choose_engine
 from fedward.backends.engines.gram import is_linear
 from fedward.backends.engines.native import available, instruction_set, why_not
 from fedward.backends.open import engine_in_words
@@ -99,7 +99,7 @@ def _engine_of(model: Any, engine: str | None) -> str:
         usual = inspect.signature(model).parameters["input_shape"].default
         shape = (1, 28, 28) if usual is inspect.Parameter.empty else usual
         module = model(input_shape=shape, num_classes=10)
-    if chosen(engine) == "generic":
+    if choose_engine(engine) == "generic":
         reason = "as asked for"
     else:
         reason = "in the Gram form, the model is linear" if is_linear(module) else why_not(module, shape)

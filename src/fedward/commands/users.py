@@ -14,7 +14,7 @@ from fedward.base.strict_json import parse
 from fedward.base.validate import InvalidValue, one_of, open_unit
 from fedward.commands.output import AsJson
 from fedward.privacy import ACCOUNTANTS
-from fedward.privacy.caveats import with_caveat
+from fedward.privacy.caveats import add_caveat
 from fedward.privacy.rounding import epsilon_text
 from fedward.privacy.user_guarantees import Guarantees
 from fedward.report.terminal.console import plain_console
@@ -52,11 +52,11 @@ def users(
     central = RunDirectory(run).ledger() if (run / "ledger.json").exists() else None
     if user is not None:
         own = with_looks(ledgers.guarantee(user, delta, accountant), ledgers, central)
-        guarantee = with_caveat(own, caveat)
+        guarantee = add_caveat(own, caveat)
         print(json.dumps(guarantee.to_json()) if as_json else str(guarantee))
         return
     found = ledgers.guarantees(delta, accountant)
-    worst = with_caveat(with_looks(found.worst, ledgers, central), caveat)
+    worst = add_caveat(with_looks(found.worst, ledgers, central), caveat)
     if as_json:
         print(json.dumps(found.to_json() | {"guarantee": worst.to_json()}))
         return

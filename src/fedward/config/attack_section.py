@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from fedward.attacks import MODEL_POISONINGS, POISONINGS, WHO, Attack, Staged
 from fedward.base.validate import InvalidValue, positive
-from fedward.config.sections import OneOf, PartSection, Section, checked
+from fedward.config.sections import OneOf, PartSection, Section, check_by
 from fedward.core.algorithm import Algorithm
 from fedward.core.federation import Federation
 from fedward.core.types import Knowledge
@@ -45,7 +45,7 @@ class AttackSection(Section):
         default=0.2,
         description="of the test examples, to measure the attack on. The rest are for the main task.",
     )
-    cost_bound: Annotated[float, checked(positive, "bound of the attack cost")] | None = Field(
+    cost_bound: Annotated[float, check_by(positive, "bound of the attack cost")] | None = Field(
         default=None,
         description="C̄, for min(cost, C̄), fixed before anything is measured. Not measured if not given.",
     )

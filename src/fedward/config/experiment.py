@@ -13,10 +13,10 @@ from torch import nn
 
 from fedward.base.validate import InvalidValue, one_of, open_unit, positive, whole
 from fedward.config.attack_section import AttackSection
-from fedward.config.file_errors import validated
+from fedward.config.file_errors import validate
 from fedward.config.model_section import MODEL
-from fedward.config.overrides import overridden, source_of
-from fedward.config.sections import OneOf, PartSection, Section, checked
+from fedward.config.overrides import apply_changes, source_of
+from fedward.config.sections import OneOf, PartSection, Section, check_by
 from fedward.core.algorithm import Algorithm
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
@@ -37,7 +37,7 @@ _MOST_DELTA = 0.01
 _MOST_ROUNDS = 10**6
 
 DATA = OneOf(registry=DATASETS, supplied=("seed",))
-Seed = Annotated[int, checked(whole, "seed", 0)]
+Seed = Annotated[int, check_by(whole, "seed", 0)]
 _ALGORITHM = OneOf(
     registry=PRESETS,
     tag="preset",
@@ -60,19 +60,19 @@ class PrivacySection(Section):
     join.
     """
 
-    users: Annotated[int, checked(whole, "users")] | None = Field(
+    users: Annotated[int, check_by(whole, "users")] | None = Field(
         default=None,
         description="N, declared: means are divided by q N, whoever joins or leaves. Noise and default δ "
         "follow from it; zero-out adjacency if not given.",
     )
-    delta: Annotated[float, checked(open_unit, "delta")] | None = Field(
+    delta: Annotated[float, check_by(open_unit, "delta")] | None = Field(
         default=None,
         description="N^-1.1 if not given, at most 0.01, for N users (or examples, where those are hidden).",
     )
-    accountant: Annotated[str, checked(one_of, "accountant", ACCOUNTANTS)] | None = Field(
+    accountant: Annotated[str, check_by(one_of, "accountant", ACCOUNTANTS)] | None = Field(
         default=None, description="the tightest with a proof if not given."
     )
-    budget: Annotated[float, checked(positive, "budget")] | None = Field(
+    budget: Annotated[float, check_by(positive, "budget")] | None = Field(
         default=None, description="training ends before it spends a larger ε. No limit if not given."
     )
 
@@ -80,7 +80,7 @@ class PrivacySection(Section):
 class EvaluationSection(Section):
     """How often the model is measured on the test set."""
 
-    every: Annotated[int, checked(whole, "every")] = Field(
+    every: Annotated[int, check_by(whole, "every")] = Field(
         default=1, description="measure every so many rounds, and after the last."
     )
 
@@ -91,7 +91,7 @@ class Experiment(Section):
     apart = ("sweep",)
 
     seed: Seed = Field(description="of all that is drawn.")
-    rounds: Annotated[int, checked(_rounds, "rounds")] = Field(description="how many are trained, at most.")
+    rounds: Annotated[int, check_by(_rounds, "rounds")] = Field(description="how many are trained, at most.")
     data: Annotated[PartSection, DATA]
     model: Annotated[PartSection, MODEL]
     algorithm: Annotated[PartSection, _ALGORITHM]
@@ -190,7 +190,7 @@ def from_content(content: dict[str, Any], source: str = "experiment") -> Experim
             f"{source} has a [sweep] table and so describes many experiments: run it with fedward sweep, or "
             "take the table out with --set sweep="
         )
-    return validated(Experiment, content, source, "experiment")
+    return validate(Experiment, content, source, "experiment")
 
 
 def read(path: Path, changes: Sequence[str] = ()) -> Experiment:
@@ -206,4 +206,4 @@ def read_content(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
         raise InvalidValue(f"there is no file {path}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidValue(f"{path} cannot be read as text: {error}") from error
-    return overridden(_content(text, str(path)), changes)
+    return apply_changes(_content(text, str(path)), changes)

@@ -32,7 +32,7 @@ _LONGEST = 200
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def validated(model: type[Model], content: dict[str, Any], source: str, what: str) -> Model:
+def validate(model: type[Model], content: dict[str, Any], source: str, what: str) -> Model:
     """The content of a file as that model; otherwise everything that is wrong with it, a line each."""
     _check_depth(content, source)
     try:
@@ -66,7 +66,9 @@ def _lines(errors: Sequence[ErrorDetails], content: dict[str, Any]) -> list[str]
             lines.append(_line(key, details))
         # Where something within a list or a table is wrong, that it might not have been one is no help.
         elif (types := wanted.pop(key, None)) and not any(other.startswith(f"{key}.") for other in keys):
-            lines.append(f"{key} must be {' or '.join(dict.fromkeys(types))}, got {_shown(details['input'])}")
+            lines.append(
+                f"{key} must be {' or '.join(dict.fromkeys(types))}, got {_show_value(details['input'])}"
+            )
     return lines
 
 
@@ -78,12 +80,12 @@ def _line(key: str, details: ErrorDetails) -> str:
         allowed = details["ctx"]["expected"].replace(" or ", ", ")
         names = [name.strip("'") for name in allowed.split(", ")]
         hint = nearest(details["input"], names) if isinstance(details["input"], str) else ""
-        return f"{key} must be one of {allowed}, got {_shown(details['input'])}{hint}"
+        return f"{key} must be one of {allowed}, got {_show_value(details['input'])}{hint}"
     message = details["msg"].removeprefix("Value error, ")
     return f"{key}: {message}" if key else message
 
 
-def _shown(value: Any) -> str:
+def _show_value(value: Any) -> str:
     """The value, or its beginning if it is long."""
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

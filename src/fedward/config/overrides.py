@@ -14,10 +14,10 @@ from fedward.base.validate import InvalidValue, nearest
 BARE = re.compile(r"[A-Za-z_][\w./-]*")
 
 
-def overridden(content: dict[str, Any], changes: Sequence[str]) -> dict[str, Any]:
+def apply_changes(content: dict[str, Any], changes: Sequence[str]) -> dict[str, Any]:
     """The content of a file with ``KEY=VALUE`` put in, one after the other; ``KEY=`` takes a key out.
 
-    >>> overridden({"rounds": 5, "data": {"name": "digits"}}, ["data.users=20", "rounds="])
+    >>> apply_changes({"rounds": 5, "data": {"name": "digits"}}, ["data.users=20", "rounds="])
     {'data': {'name': 'digits', 'users': 20}}
     """
     changed = copy.deepcopy(content)
@@ -77,8 +77,8 @@ def take_out(content: Any, key: str) -> None:
     """Removes a dotted key that is there."""
     *tables, last = key.split(".")
     for name in tables:
-        content = content[_there(content, name, key)]
-    del content[_there(content, last, key)]
+        content = content[_existing_place(content, name, key)]
+    del content[_existing_place(content, last, key)]
 
 
 def _place(content: Any, name: str, whole: str) -> str | int:
@@ -94,7 +94,7 @@ def _place(content: Any, name: str, whole: str) -> str | int:
     return int(name)
 
 
-def _there(content: Any, name: str, whole: str) -> str | int:
+def _existing_place(content: Any, name: str, whole: str) -> str | int:
     place = _place(content, name, whole)
     if isinstance(content, dict) and place not in content:
         raise InvalidValue(f"{whole} cannot be taken out: the file has no {name}{nearest(name, content)}")

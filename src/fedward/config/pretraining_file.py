@@ -10,10 +10,10 @@ from pydantic import model_validator
 
 from fedward.base.validate import whole
 from fedward.config.experiment import DATA, Seed, load, read_content
-from fedward.config.file_errors import validated
+from fedward.config.file_errors import validate
 from fedward.config.model_section import MODEL
 from fedward.config.overrides import source_of
-from fedward.config.sections import PartSection, Section, checked
+from fedward.config.sections import PartSection, Section, check_by
 from fedward.core.federation import Federation
 from fedward.local import SGD
 
@@ -41,7 +41,7 @@ class PretrainingFile(Section):
     """One pre-training, as its file describes it."""
 
     seed: Seed
-    epochs: Annotated[int, checked(whole, "epochs")]
+    epochs: Annotated[int, check_by(whole, "epochs")]
     data: Annotated[PartSection, DATA]
     model: Annotated[PartSection, MODEL]
     training: TrainingSection
@@ -53,7 +53,7 @@ class PretrainingFile(Section):
 
 def from_content(content: dict[str, Any], source: str = "pre-training") -> PretrainingFile:
     """Checks the content of a pre-training file as a whole."""
-    return validated(PretrainingFile, content, source, "pre-training")
+    return validate(PretrainingFile, content, source, "pre-training")
 
 
 def read(path: Path, changes: Sequence[str] = ()) -> PretrainingFile:

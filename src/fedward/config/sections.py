@@ -64,7 +64,7 @@ def _as_tuples(value: Any) -> Any:
     return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
-def checked(check: Callable[..., Any], name: str, *limits: Any) -> AfterValidator:
+def check_by(check: Callable[..., Any], name: str, *limits: Any) -> AfterValidator:
     """For an annotation: what a check of ``base.validate`` lets pass, under this name in its errors."""
     return AfterValidator(lambda value: check(name, value, *limits))
 

@@ -75,16 +75,16 @@ class SweepAxis:
         value = self.values[place]
         if isinstance(value, dict):
             value = {key: each for key, each in value.items() if key != "label"}
-            put(changed, self.key, _merged(_at(changed, self.key), copy.deepcopy(value)))
+            put(changed, self.key, _merge(_value_at(changed, self.key), copy.deepcopy(value)))
         elif value is False and any(isinstance(each, dict) for each in self.values):
-            if _at(changed, self.key) is not None:
+            if _value_at(changed, self.key) is not None:
                 take_out(changed, self.key)
         else:
             put(changed, self.key, copy.deepcopy(value))
         return changed
 
 
-def _merged(table: Any, value: dict[str, Any]) -> dict[str, Any]:
+def _merge(table: Any, value: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(table, dict):
         return value
     preset = value.get("preset")
@@ -96,7 +96,7 @@ def _merged(table: Any, value: dict[str, Any]) -> dict[str, Any]:
     return {**table, **value}
 
 
-def _at(content: Any, key: str) -> Any:
+def _value_at(content: Any, key: str) -> Any:
     """What stands at a key; None if nothing does."""
     for name in key.split("."):
         if isinstance(content, dict):

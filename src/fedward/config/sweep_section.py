@@ -124,7 +124,7 @@ def _meant(content: Mapping[str, Any]) -> str:
 def _points(
     base: dict[str, Any], axes: list[SweepAxis], seeds: tuple[int, ...], source: str, problems: _Problems
 ) -> Iterator[Point]:
-    names, seen = _short([axis.key for axis in axes]), set[str]()
+    names, seen = _short_names([axis.key for axis in axes]), set[str]()
     for seed, *places in product(seeds, *(range(len(axis.values)) for axis in axes)):
         changed: dict[str, Any] = {**base, "seed": seed}
         chosen = list(zip(names, axes, places, strict=True))
@@ -177,10 +177,10 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
             yield f"{above}{key}", value
 
 
-def _short(keys: list[str]) -> list[str]:
+def _short_names(keys: list[str]) -> list[str]:
     """The last word of each key, where that says which it is.
 
-    >>> _short(["algorithm.noise_multiplier", "attack.who.count"]), _short(["a.x", "b.x"])
+    >>> _short_names(["algorithm.noise_multiplier", "attack.who.count"]), _short_names(["a.x", "b.x"])
     (['noise_multiplier', 'count'], ['a.x', 'b.x'])
     """
     short = [key.rpartition(".")[2] for key in keys]

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from dp_accounting import ComposedDpEvent, DpEvent, GaussianDpEvent, NonPrivateDpEvent, NoOpDpEvent
 from torch import Tensor
 
-from fedward.base.randomness import Source, checked_draw
+from fedward.base.randomness import Source, check_draw
 from fedward.base.validate import InvalidValue, one_of, whole
 from fedward.core.check_parts import (
     check_aggregator,
@@ -273,7 +273,7 @@ class Algorithm:
             mechanism=self.mechanism.init(parameters),
             ledger=self.new_ledger(),
             users=self.new_user_ledgers(num_users) if self.accounting == "users" and num_users else None,
-            draw=checked_draw(draw),
+            draw=check_draw(draw),
         )
 
     def new_user_ledgers(self, num_users: int) -> UserLedgers:

@@ -17,8 +17,8 @@ from fedward.core.federation import Federation
 from fedward.datasets.classes import check_classes, keep_classes
 from fedward.datasets.directory import data_directory
 from fedward.datasets.download import attempt, fetch_archive
-from fedward.datasets.federate import as_unit, federate
-from fedward.datasets.files import reading
+from fedward.datasets.federate import federate, scale_to_unit
+from fedward.datasets.files import explain_read_errors
 from fedward.datasets.partition import Split
 
 SHAPE = (3, 32, 32)
@@ -76,7 +76,7 @@ class Cifar:
         parts = [self.read(folder / name, kept) for name in self.train]
         train = np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])
         test = self.read(folder / self.test, kept)
-        scale = self._standard if standardise else as_unit
+        scale = self._standard if standardise else scale_to_unit
         return federate(train, test, how, rng, num_classes=len(kept), scale=scale)
 
     def complete(self, folder: Path) -> None:
@@ -93,7 +93,7 @@ class Cifar:
         Any whole number of records is accepted, so that a part of the set can be used. A file of any other
         length, or with a label that does not exist, is refused.
         """
-        with reading(path, f"a file of {self.title}"):
+        with explain_read_errors(path, f"a file of {self.title}"):
             data = np.fromfile(path, dtype=np.uint8)
         length = len(self.label_bytes) + PIXELS
         if not len(data) or len(data) % length:
@@ -113,7 +113,7 @@ class Cifar:
         return x.reshape(-1, *SHAPE), y
 
     def _standard(self, images: NDArray[Any]) -> NDArray[np.float32]:
-        x = as_unit(images)
+        x = scale_to_unit(images)
         x -= np.array(self.mean, dtype=np.float32)[:, None, None]
         x /= np.array(self.deviation, dtype=np.float32)[:, None, None]
         return x

@@ -83,7 +83,7 @@ def _numbers(path: Path, name: str, values: NDArray[Any], rows: list[str]) -> ND
 def _users(path: Path, name: str, values: NDArray[Any], rows: list[str]) -> NDArray[Any]:
     if values.dtype.kind not in "iuU":
         raise InvalidValue(f"column {name!r} of {path} must hold whole numbers or text, got {values.dtype}")
-    return _filled(path, name, "names of users", values, rows)
+    return _fill_missing(path, name, "names of users", values, rows)
 
 
 def _labels(path: Path, name: str, values: NDArray[Any], rows: list[str]) -> NDArray[Any]:
@@ -91,7 +91,7 @@ def _labels(path: Path, name: str, values: NDArray[Any], rows: list[str]) -> NDA
         raise InvalidValue(f"column {name!r} of {path} must hold whole numbers or text, got {values.dtype}")
     if values.dtype.kind != "U":
         return values
-    _filled(path, name, "classes", values, rows)
+    _fill_missing(path, name, "classes", values, rows)
     numbers = _floats(values)
     if np.isnan(numbers).all():
         return values
@@ -117,7 +117,7 @@ def _float(value: str) -> float:
         return float("nan")
 
 
-def _filled(path: Path, name: str, what: str, values: NDArray[Any], rows: list[str]) -> NDArray[Any]:
+def _fill_missing(path: Path, name: str, what: str, values: NDArray[Any], rows: list[str]) -> NDArray[Any]:
     if values.dtype.kind == "U" and (values == "").any():
         raise _wrong_cell(path, name, what, values, rows, int((values == "").argmax()))
     return values

@@ -71,7 +71,7 @@ def fetch_archive(url: str, md5: str, folder: Path, members: Mapping[str, str]) 
 def unpack(archive: Path, folder: Path, members: Mapping[str, str]) -> None:
     """Writes members of an archive to files of ``folder``: each is there as a whole or not at all."""
     try:
-        with _opened(archive) as read:
+        with _open_url(archive) as read:
             for inside, name in members.items():
                 _write(read(inside), folder / name)
     except _DAMAGED as error:
@@ -79,7 +79,7 @@ def unpack(archive: Path, folder: Path, members: Mapping[str, str]) -> None:
 
 
 @contextmanager
-def _opened(archive: Path) -> Iterator[_Read]:
+def _open_url(archive: Path) -> Iterator[_Read]:
     if archive.suffix == ".zip":
         with zipfile.ZipFile(archive) as packed:
             yield packed.open

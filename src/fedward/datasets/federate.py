@@ -54,10 +54,10 @@ def federate(
     x_test, y_test = test
     ordered = _select(x, order)
     return Federation.from_arrays(
-        _scaled(ordered, scale),
+        _scale(ordered, scale),
         y[order],
         users,
-        test=(_scaled(x_test, scale), y_test),
+        test=(_scale(x_test, scale), y_test),
         num_classes=num_classes,
         vocabulary=vocabulary,
         copy=False,  # they were read for this
@@ -120,11 +120,11 @@ def _select(x: Inputs, order: NDArray[np.int64]) -> Inputs:
     return x.select(torch.from_numpy(order)) if isinstance(x, Ragged) else x[order]
 
 
-def _scaled(x: Inputs, scale: Callable[[NDArray[Any]], NDArray[Any]] | None) -> Inputs:
+def _scale(x: Inputs, scale: Callable[[NDArray[Any]], NDArray[Any]] | None) -> Inputs:
     return x if scale is None or isinstance(x, Ragged) else scale(x)
 
 
-def as_unit(images: NDArray[Any]) -> NDArray[np.float32]:
+def scale_to_unit(images: NDArray[Any]) -> NDArray[np.float32]:
     """Bytes as floats from 0 to 1: x / 255."""
     scaled: NDArray[np.float32] = np.divide(images, 255, dtype=np.float32)
     return scaled

@@ -22,7 +22,7 @@ _CHUNK = 1 << 20
 
 
 @contextmanager
-def reading(path: Path, what: str) -> Iterator[None]:
+def explain_read_errors(path: Path, what: str) -> Iterator[None]:
     """Errors of the file system, and of unpacking, while ``path`` is read as ``what``, in our own words."""
     try:
         yield
@@ -47,7 +47,7 @@ def text_lines(path: Path, what: str) -> Iterator[tuple[int, str]]:
     Lines end with a line feed and with nothing else, since words may hold the line breaks of other
     alphabets. The last one must end too: where it does not, the file was cut off.
     """
-    with reading(path, what), open_binary(path) as file:
+    with explain_read_errors(path, what), open_binary(path) as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 raise InvalidValue(f"{path} must end with a line break; its last line, {number}, is cut off")
@@ -63,7 +63,7 @@ def csv_rows(path: Path, what: str, encoding: str = "utf-8-sig") -> Iterator[tup
     The last line must end too: where it does not, the file was cut off, perhaps within a number.
     """
     _check_end(path, what)
-    with reading(path, what), path.open(encoding=encoding, newline="") as file:
+    with explain_read_errors(path, what), path.open(encoding=encoding, newline="") as file:
         rows = csv.reader(file, strict=True)
         while True:
             try:
@@ -81,7 +81,7 @@ def csv_rows(path: Path, what: str, encoding: str = "utf-8-sig") -> Iterator[tup
 
 
 def _check_end(path: Path, what: str) -> None:
-    with reading(path, what), path.open("rb") as file:
+    with explain_read_errors(path, what), path.open("rb") as file:
         if file.seek(0, os.SEEK_END):
             file.seek(-1, os.SEEK_END)
             if file.read(1) not in (b"\n", b"\r"):
@@ -91,7 +91,7 @@ def _check_end(path: Path, what: str) -> None:
 def is_utf8(path: Path, what: str) -> bool:
     """Whether the whole file is UTF-8 text."""
     decoder = codecs.getincrementaldecoder("utf8")()
-    with reading(path, what), path.open("rb") as file:
+    with explain_read_errors(path, what), path.open("rb") as file:
         try:
             while chunk := file.read(_CHUNK):
                 decoder.decode(chunk)
@@ -110,7 +110,7 @@ def read_arrays(path: Path, what: str) -> dict[str, NDArray[Any]]:
     ...     read_arrays(Path(folder) / "some.npz", "an archive")["x"].tolist()
     [0, 1, 2]
     """
-    with reading(path, what), path.open("rb") as file:
+    with explain_read_errors(path, what), path.open("rb") as file:
         try:
             found = np.load(file, allow_pickle=False)
             if isinstance(found, np.ndarray):

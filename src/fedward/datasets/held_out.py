@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fedward.base.validate import InvalidValue, open_unit
 
 
-def held_out(names: NDArray[Any], share: float, what: str = "users") -> NDArray[np.bool_]:
+def choose_held_out(names: NDArray[Any], share: float, what: str = "users") -> NDArray[np.bool_]:
     """Chooses a share of the names for testing: those whose hashes are smallest.
 
     The choice depends on the names alone. Every seed is tested on the same users, and whoever was a test
@@ -22,7 +22,7 @@ def held_out(names: NDArray[Any], share: float, what: str = "users") -> NDArray[
       share: in (0, 1); the number is rounded.
       what: what the names are, for the error.
 
-    >>> held_out(np.array(["ann", "bob", "eve", "joe"]), 0.5).tolist()
+    >>> choose_held_out(np.array(["ann", "bob", "eve", "joe"]), 0.5).tolist()
     [False, True, True, False]
     """
     open_unit("test share", share)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedward.base.validate import InvalidValue
-from fedward.datasets.files import open_binary, reading
+from fedward.datasets.files import explain_read_errors, open_binary
 
 UNSIGNED_BYTE = 0x08
 _CHUNK = 1 << 20
@@ -32,7 +32,7 @@ def read(path: Path, ndim: int) -> NDArray[np.uint8]:
 
     LeCun, Cortes and Burges, The MNIST database of handwritten digits, 1998.
     """
-    with reading(path, "an IDX file"), open_binary(path) as file:
+    with explain_read_errors(path, "an IDX file"), open_binary(path) as file:
         return _parse(path, file, ndim)
 
 

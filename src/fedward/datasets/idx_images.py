@@ -18,7 +18,7 @@ from fedward.datasets import idx
 from fedward.datasets.classes import check_classes, keep_classes
 from fedward.datasets.directory import MissingFile, data_directory
 from fedward.datasets.download import attempt
-from fedward.datasets.federate import as_unit, federate
+from fedward.datasets.federate import federate, scale_to_unit
 from fedward.datasets.files import read_arrays
 from fedward.datasets.partition import Split
 
@@ -138,4 +138,4 @@ def _present(raw: Path, names: list[str]) -> dict[str, Path]:
 
 
 def _with_channel(images: NDArray[Any]) -> NDArray[np.float32]:
-    return as_unit(images)[:, None]
+    return scale_to_unit(images)[:, None]

@@ -14,8 +14,8 @@ from fedward.base.randomness import stream
 from fedward.base.validate import InvalidType, InvalidValue, open_unit, whole
 from fedward.core.federation import Federation
 from fedward.datasets.directory import MissingFile, data_directory
-from fedward.datasets.federate import as_unit, federate
-from fedward.datasets.held_out import held_out
+from fedward.datasets.federate import federate, scale_to_unit
+from fedward.datasets.held_out import choose_held_out
 from fedward.datasets.partition import Split
 from fedward.datasets.pictures import check_colour, folders, pictures, read_picture
 
@@ -70,7 +70,7 @@ def load(
     root = data_directory(data_dir)
 
     natural = how.name == "natural"
-    found = list_pictures(_existing(root / folder), by_user=natural)
+    found = list_pictures(_require_folder(root / folder), by_user=natural)
     classes = sorted({each.label for each in found})
     if len(classes) < 2:
         raise InvalidValue(
@@ -80,7 +80,7 @@ def load(
         names = np.array([each.user if natural else each.path.name for each in found])
         tested = _shares(found, names, natural, test_share)
     else:
-        tests = list_pictures(_existing(root / test_folder), by_user=False)
+        tests = list_pictures(_require_folder(root / test_folder), by_user=False)
         strange = sorted({each.label for each in tests} - set(classes))
         if strange:
             raise InvalidValue(
@@ -99,7 +99,7 @@ def load(
         rng,
         num_classes=len(classes),
         ids=ids,
-        scale=as_unit,
+        scale=scale_to_unit,
     )
 
 
@@ -143,12 +143,12 @@ def read_all(paths: list[Path], size: tuple[int, int] | None, colour: str | None
 def _shares(found: list[Found], names: NDArray[np.str_], natural: bool, share: float) -> NDArray[np.bool_]:
     if natural:
         users = np.unique(names)
-        return np.isin(names, users[held_out(users, share)])
+        return np.isin(names, users[choose_held_out(users, share)])
     tested = np.zeros(len(found), dtype=bool)
     labels = np.array([each.label for each in found])
     for label in np.unique(labels):
         of_class = np.flatnonzero(labels == label)
-        tested[of_class] = held_out(names[of_class], share, f"pictures of class {label}")
+        tested[of_class] = choose_held_out(names[of_class], share, f"pictures of class {label}")
     return tested
 
 
@@ -160,7 +160,7 @@ def _check_size(size: Sequence[int] | None) -> tuple[int, int] | None:
     return int(whole("height", size[0])), int(whole("width", size[1]))
 
 
-def _existing(path: Path) -> Path:
+def _require_folder(path: Path) -> Path:
     if not os.path.isdir(path):
         raise MissingFile(f"{path} must be a folder of pictures, but there is no such folder; put it there")
     return path

@@ -14,7 +14,7 @@ from fedward.base.validate import half_open_unit, one_of
 from fedward.core.federation import Federation
 from fedward.datasets.directory import data_directory
 from fedward.datasets.faces import Faces
-from fedward.datasets.federate import arrange, as_unit, federate
+from fedward.datasets.federate import arrange, federate, scale_to_unit
 from fedward.datasets.lfw_arrays import read_arrays_of_faces
 from fedward.datasets.lfw_images import read_images_of_faces
 from fedward.datasets.partition import Split
@@ -67,7 +67,7 @@ def load(
     train, test, _ = _read(source, data_dir)
     rng = stream(seed, "partition")
     return federate(
-        (train.x, train.y), (test.x, test.y), how, rng, num_classes=2, ids=train.users, scale=as_unit
+        (train.x, train.y), (test.x, test.y), how, rng, num_classes=2, ids=train.users, scale=scale_to_unit
     )
 
 

@@ -12,7 +12,7 @@ from fedward.base.validate import InvalidValue
 from fedward.datasets.directory import MissingFile
 from fedward.datasets.faces import SIDE, Faces
 from fedward.datasets.files import csv_rows
-from fedward.datasets.held_out import held_out
+from fedward.datasets.held_out import choose_held_out
 from fedward.datasets.pictures import folders, pictures, read_picture
 
 FOLDERS = ("lfw-deepfunneled", "lfw")
@@ -64,7 +64,7 @@ def _read(folder: Path) -> Faces:
 
 def _divide(faces: Faces) -> tuple[Faces, Faces]:
     persons = np.unique(faces.users)
-    tested = np.isin(faces.users, persons[held_out(persons, TEST_SHARE, "persons")])
+    tested = np.isin(faces.users, persons[choose_held_out(persons, TEST_SHARE, "persons")])
     return faces.select(~tested), faces.select(tested)
 
 

@@ -13,7 +13,7 @@ from fedward.base.validate import InvalidType, InvalidValue, open_unit, whole
 from fedward.core.federation import Federation
 from fedward.datasets.directory import MissingFile, data_directory
 from fedward.datasets.federate import arrange, gather
-from fedward.datasets.held_out import held_out
+from fedward.datasets.held_out import choose_held_out
 from fedward.datasets.partition import Split
 from fedward.datasets.people import people
 from fedward.datasets.windows import Windows
@@ -88,7 +88,7 @@ def load(
 
     names = np.array([user for user, _ in people(path)])
     alphabet = np.argsort(names)
-    tested = held_out(names, test_share)
+    tested = choose_held_out(names, test_share)
     known = choose_words(vocabulary, words, vectors, folder, lambda: _texts(path, ~tested))
     windows = Windows.of((texts for _, texts in people(path)), known, context, unknown_labels)
     able = np.bincount(windows.owners, minlength=len(names)) >= at_least

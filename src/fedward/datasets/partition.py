@@ -102,9 +102,9 @@ class Split:
     def __post_init__(self) -> None:
         one_of("split", self.name, SPLITS)
         if self.users is not None or self.name != "natural":
-            whole("number of users", self._given("a number of users", self.users))
+            whole("number of users", self._require("a number of users", self.users))
         if self.name == "dirichlet":
-            positive("alpha", self._given("an alpha", self.alpha))
+            positive("alpha", self._require("an alpha", self.alpha))
         elif self.alpha is not None:
             raise InvalidValue(f"alpha must be left out with split {self.name}, got {self.alpha}")
 
@@ -127,16 +127,16 @@ class Split:
         """
         return SPLITS[self.name](self, np.asarray(labels), rng, ids)
 
-    def _given(self, what: str, value: T | None) -> T:
+    def _require(self, what: str, value: T | None) -> T:
         if value is None:
             raise InvalidValue(f"split {self.name} needs {what}, got None")
         return value
 
     def _iid(self, labels: NDArray[Any], rng: np.random.Generator, ids: object) -> Owners:
-        return iid(len(labels), self._given("a number of users", self.users), rng)
+        return iid(len(labels), self._require("a number of users", self.users), rng)
 
     def _dirichlet(self, labels: NDArray[Any], rng: np.random.Generator, ids: object) -> Owners:
-        users, alpha = self._given("a number of users", self.users), self._given("an alpha", self.alpha)
+        users, alpha = self._require("a number of users", self.users), self._require("an alpha", self.alpha)
         return dirichlet(labels, users, alpha, rng)
 
     def _natural(self, labels: NDArray[Any], rng: np.random.Generator, ids: NDArray[Any] | None) -> Owners:

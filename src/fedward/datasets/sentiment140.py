@@ -15,7 +15,7 @@ from fedward.base.validate import InvalidValue, one_of, open_unit, whole
 from fedward.core.federation import Federation
 from fedward.datasets.directory import MissingFile, data_directory
 from fedward.datasets.federate import arrange, gather
-from fedward.datasets.held_out import held_out
+from fedward.datasets.held_out import choose_held_out
 from fedward.datasets.partition import Split
 from fedward.datasets.tweets import TweetIndex, texts_of
 from fedward.datasets.words import check_vocabulary, choose_words, encode_all
@@ -133,7 +133,7 @@ def _divide(
         raise InvalidValue(f"at_least must be at most {counts.max()}, the tweets of a user, got {at_least}")
     if test == "users":
         tested_users = np.zeros(len(able), dtype=bool)
-        tested_users[able] = held_out(index.names[able], share)
+        tested_users[able] = choose_held_out(index.names[able], share)
         return (able & ~tested_users)[index.users], tested_users[index.users]
 
     order = np.lexsort((index.times, index.users))  # stable: equal times keep the order of the file

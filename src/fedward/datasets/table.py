@@ -17,7 +17,7 @@ from fedward.core.federation import Federation
 from fedward.datasets.columns import Table, Wanted
 from fedward.datasets.directory import MissingFile, data_directory
 from fedward.datasets.federate import federate
-from fedward.datasets.held_out import held_out
+from fedward.datasets.held_out import choose_held_out
 from fedward.datasets.partition import Split
 from fedward.datasets.table_files import read_csv, read_npz, read_parquet
 
@@ -95,7 +95,7 @@ def load(
     elif table.test is not None:
         x_test, y_test = table.test
     else:
-        tested = _held_out(ids, len(y), test_share)
+        tested = _mask_held_out(ids, len(y), test_share)
         x_test, y_test, x, y = x[tested], y[tested], x[~tested], y[~tested]
         ids = None if ids is None else ids[~tested]
     num_classes, y, y_test = _number(root / file, y, y_test)
@@ -111,11 +111,11 @@ def _read(path: Path, wanted: Wanted) -> Table:
     return read(path, wanted)
 
 
-def _held_out(ids: NDArray[Any] | None, rows: int, share: float) -> NDArray[np.bool_]:
+def _mask_held_out(ids: NDArray[Any] | None, rows: int, share: float) -> NDArray[np.bool_]:
     if ids is None:
-        return held_out(np.arange(rows), share, "rows")
+        return choose_held_out(np.arange(rows), share, "rows")
     names = np.unique(ids)
-    return np.isin(ids, names[held_out(names, share)])
+    return np.isin(ids, names[choose_held_out(names, share)])
 
 
 def _number(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fedward.base.validate import InvalidValue
 from fedward.datasets.columns import Table, Wanted, table_of
-from fedward.datasets.federate import as_unit
+from fedward.datasets.federate import scale_to_unit
 from fedward.datasets.files import csv_rows, read_arrays
 
 
@@ -87,7 +87,7 @@ def _check_beside(path: Path, arrays: dict[str, NDArray[Any]], name: str, inputs
 
 
 def _bytes_scaled(x: NDArray[Any]) -> NDArray[Any]:
-    return as_unit(x) if x.dtype == np.uint8 else x
+    return scale_to_unit(x) if x.dtype == np.uint8 else x
 
 
 def _from_arrow(column: Any) -> NDArray[Any]:

@@ -29,7 +29,7 @@ from fedward.core.parameters import FlatModule
 from fedward.core.types import Bounds
 from fedward.local.per_example import ClipsItself, check_separable, clipped_sum, examine
 from fedward.local.per_example.record import Layer
-from fedward.local.schedule import decayed, decisive_rounds
+from fedward.local.schedule import decay_learning_rate, decisive_rounds
 from fedward.privacy.events import Adjacency, multiplier
 from fedward.privacy.guarantee import Unit
 
@@ -126,7 +126,7 @@ class DPSGD:
 
     def at_round(self, round: int, bounds: Bounds) -> DPSGD:
         bound = round_bound("DP-SGD", self.clip_bound, bounds)
-        learning_rate = decayed(self.learning_rate, self.learning_rate_decay, round)
+        learning_rate = decay_learning_rate(self.learning_rate, self.learning_rate_decay, round)
         return replace(self, learning_rate=learning_rate, learning_rate_decay=1.0, clip_bound=bound)
 
     def decisive_rounds(self, rounds: int) -> tuple[int, ...]:

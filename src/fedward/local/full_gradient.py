@@ -11,7 +11,7 @@ from fedward.base.validate import positive, rate, whole
 from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.core.types import Bounds
-from fedward.local.schedule import decayed, decisive_rounds
+from fedward.local.schedule import decay_learning_rate, decisive_rounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class FullGradient:
     def at_round(self, round: int, bounds: Bounds) -> FullGradient:
         if self.learning_rate_decay == 1:
             return self
-        learning_rate = decayed(self.learning_rate, self.learning_rate_decay, round)
+        learning_rate = decay_learning_rate(self.learning_rate, self.learning_rate_decay, round)
         return replace(self, learning_rate=learning_rate, learning_rate_decay=1.0)
 
     def decisive_rounds(self, rounds: int) -> tuple[int, ...]:

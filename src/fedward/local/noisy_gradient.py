@@ -17,7 +17,7 @@ from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.core.types import Bounds
 from fedward.local.dp_sgd import gaussian, round_bound
-from fedward.local.schedule import decayed, decisive_rounds
+from fedward.local.schedule import decay_learning_rate, decisive_rounds
 from fedward.privacy.events import Adjacency, multiplier
 from fedward.privacy.guarantee import Unit
 
@@ -85,7 +85,7 @@ class NoisyGradient:
 
     def at_round(self, round: int, bounds: Bounds) -> NoisyGradient:
         bound = round_bound("a noisy gradient", self.clip_bound, bounds)
-        learning_rate = decayed(self.learning_rate, self.learning_rate_decay, round)
+        learning_rate = decay_learning_rate(self.learning_rate, self.learning_rate_decay, round)
         return replace(self, learning_rate=learning_rate, learning_rate_decay=1.0, clip_bound=bound)
 
     def decisive_rounds(self, rounds: int) -> tuple[int, ...]:

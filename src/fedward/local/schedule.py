@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 
 
-def decayed(learning_rate: float, decay: float, round: int) -> float:
+def decay_learning_rate(learning_rate: float, decay: float, round: int) -> float:
     """η_t = η d^t.
 
-    >>> decayed(0.4, 0.5, 2)
+    >>> decay_learning_rate(0.4, 0.5, 2)
     0.1
     """
     return learning_rate * decay**round
@@ -22,5 +22,5 @@ def decisive_rounds(learning_rate: float, decay: float, rounds: int) -> tuple[in
     >>> decisive_rounds(0.1, 1.0, 300), decisive_rounds(0.1, 0.01, 300)
     ((0, 299), (0, 162, 299))
     """
-    spent = bisect_left(range(rounds), True, key=lambda t: decayed(learning_rate, decay, t) == 0)
+    spent = bisect_left(range(rounds), True, key=lambda t: decay_learning_rate(learning_rate, decay, t) == 0)
     return tuple(sorted({0, min(spent, rounds - 1), rounds - 1}))

@@ -86,7 +86,7 @@ def from_bytes(content: bytes, source: str) -> tuple[About, dict[str, Tensor]]:
     return about, tensors
 
 
-def by_name(spec: ParameterSpec, parameters: Tensor) -> dict[str, Tensor]:
+def copy_trained(spec: ParameterSpec, parameters: Tensor) -> dict[str, Tensor]:
     """Copies of what is trained, by name; frozen vectors are not: they belong to the data's vocabulary."""
     views = spec.views(parameters)
     # A view would bring the whole vector into the file.

@@ -9,10 +9,10 @@ from dp_accounting import DpEvent
 
 from fedward.base.validate import InvalidValue, one_of, open_unit, positive, whole
 from fedward.privacy.accountants import ACCOUNTANTS, epsilon_of
+from fedward.privacy.epsilon_search import affordable_count
 from fedward.privacy.events import Adjacency
 from fedward.privacy.ledger import Ledger
 from fedward.privacy.rounding import round_up_digits
-from fedward.privacy.search import affordable_count
 from fedward.privacy.spending import mechanisms
 
 

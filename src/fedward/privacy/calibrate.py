@@ -8,12 +8,12 @@ from dp_accounting import DpEvent
 
 from fedward.base.validate import InvalidValue, one_of, open_unit, positive, whole
 from fedward.privacy.accountants import ACCOUNTANTS, epsilon_of
+from fedward.privacy.epsilon_search import affordable_count, excess, find_crossing
 from fedward.privacy.events import ADJACENCIES, Adjacency
 from fedward.privacy.moments import moments
 from fedward.privacy.pld import LEAST_NOISE, MOST_EPSILON, NoiseTooSmall, require_a_grid
 from fedward.privacy.rounding import round_up_digits
-from fedward.privacy.search import affordable_count, crossing, excess
-from fedward.privacy.spending import fixed_size, mechanisms
+from fedward.privacy.spending import is_fixed_size, mechanisms
 
 # The noise found is at most this much above the least there is.
 _TOLERANCE = 5e-5
@@ -72,7 +72,7 @@ def noise_for(
             break
         z, here = further, there
     inside, outside = ((z, here), (further, there)) if here <= 0 else ((further, there), (z, here))
-    return crossing(
+    return find_crossing(
         excess_at,
         inside,
         outside,
@@ -109,7 +109,7 @@ def rounds_for(
 def _meets(epsilon: float, delta: float, event: DpEvent, rounds: int, adjacency: Adjacency) -> bool:
     """Whether so little noise is enough, by a bound that takes no time where ``pld`` takes seconds."""
     spent = mechanisms([(event, rounds)])
-    if not spent or fixed_size(spent) or moments(spent, delta, adjacency) > epsilon:
+    if not spent or is_fixed_size(spent) or moments(spent, delta, adjacency) > epsilon:
         return False
     try:
         require_a_grid(spent, delta, adjacency)

@@ -9,7 +9,7 @@ from fedward.privacy.guarantee import Guarantee
 WEIGHTS = "the initial weights"
 
 
-def with_caveat(guarantee: Guarantee, more: str) -> Guarantee:
+def add_caveat(guarantee: Guarantee, more: str) -> Guarantee:
     """The guarantee with one more caveat; as it is if there is none, or it has that already."""
     already = more in guarantee.caveat or (more.startswith(WEIGHTS) and WEIGHTS in guarantee.caveat)
     if already or not guarantee.private:

@@ -66,7 +66,7 @@ def times(value: int) -> int:
     return int(value)
 
 
-def checked(event: DpEvent) -> DpEvent:
+def check_event(event: DpEvent) -> DpEvent:
     """A copy of an event that is one of the seven kinds, with every value in range."""
     return event_from_json(event_to_json(event))
 

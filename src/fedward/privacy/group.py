@@ -15,7 +15,7 @@ from fedward.privacy.events import fold
 from fedward.privacy.group_round import GroupRound
 from fedward.privacy.losses import Losses, compose, hockey_stick
 from fedward.privacy.sampled_gaussian import Array
-from fedward.privacy.spending import Spending, fixed_size, mechanisms
+from fedward.privacy.spending import Spending, is_fixed_size, mechanisms
 
 Threat = Literal["inject", "present", "compromise"]
 Direction = Literal["mixture|base", "base|mixture"]
@@ -151,7 +151,7 @@ def _curve(rounds: tuple[tuple[float, float, int], ...], k: int, interval: float
 def _rounds(spending: Spending) -> list[tuple[float, float, int]]:
     """Sampling rate, noise multiplier and how often; plain Gaussians are folded into one, which is exact."""
     parts = mechanisms(spending)
-    if fixed_size(parts):
+    if is_fixed_size(parts):
         raise InvalidValue(
             "a group's curve needs Poisson sampling, got fixed-size sampling: no dominating pair is known "
             "for groups drawn without replacement"

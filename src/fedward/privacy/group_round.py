@@ -167,8 +167,8 @@ class GroupRound:
         shifts, log_weights, _ = self._components
         mixture = np.zeros(len(edge) - 1)
         for shift, weight in zip(shifts, np.exp(log_weights), strict=True):
-            mixture += weight * _between(edge - shift)
-        return _between(edge), mixture
+            mixture += weight * _mass_between(edge - shift)
+        return _mass_between(edge), mixture
 
     def _mixture_below(self, y: float) -> float:
         shifts, log_weights, _ = self._components
@@ -179,7 +179,7 @@ class GroupRound:
         return float(np.exp(log_weights) @ ndtr(shifts - y))
 
 
-def _between(edge: Array) -> Array:
+def _mass_between(edge: Array) -> Array:
     """Standard normal mass between each two edges, from the tail that they lie in: no digits cancel there."""
     right = edge[:-1] > 0
     upper = np.where(right, -edge[:-1], edge[1:])

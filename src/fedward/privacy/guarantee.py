@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from fedward.base.randomness import SOURCES, Source
 from fedward.base.validate import InvalidType, InvalidValue, non_negative, one_of, open_unit, whole
 from fedward.privacy.events import ADJACENCIES, Adjacency
-from fedward.privacy.older_words import PAPERS_SAMPLING, drawn, terms_of
+from fedward.privacy.older_words import PAPERS_SAMPLING, says_drawn, terms_of
 from fedward.privacy.rounding import delta_text, epsilon_text
 from fedward.privacy.terms import SERVER, Terms
 
@@ -169,7 +169,7 @@ def _from_version_1(content: dict[str, Any]) -> dict[str, Any]:
     caveats = [each for each in caveat.split("; ") if each != PAPERS_SAMPLING]
     return content | {
         "terms": terms,
-        "sampled": terms.noise_of in ("server", "looks") and drawn(str(sampling)),
+        "sampled": terms.noise_of in ("server", "looks") and says_drawn(str(sampling)),
         "papers_sampling": PAPERS_SAMPLING in caveat,
         "caveat": "; ".join(caveats),
     }

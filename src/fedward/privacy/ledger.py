@@ -10,10 +10,10 @@ from dp_accounting import DpEvent
 from fedward.base.randomness import SOURCES, Source
 from fedward.base.validate import InvalidType, InvalidValue, one_of, whole
 from fedward.privacy.accountants import epsilon_of
-from fedward.privacy.events import ADJACENCIES, Adjacency, checked, times
+from fedward.privacy.events import ADJACENCIES, Adjacency, check_event, times
 from fedward.privacy.guarantee import UNITS, Guarantee, Unit, text
 from fedward.privacy.sampling_words import sampling_in_words
-from fedward.privacy.spending import fixed_size, mechanisms, non_private, sampled
+from fedward.privacy.spending import is_fixed_size, is_sampled, mechanisms, non_private
 from fedward.privacy.terms import SERVER, Terms
 
 
@@ -35,7 +35,7 @@ class Entry:
     released: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "event", checked(self.event))
+        object.__setattr__(self, "event", check_event(self.event))
         whole("first round", self.first_round, at_least=0)
         times(self.count)
         if not isinstance(self.released, bool):
@@ -196,8 +196,8 @@ class Ledger:
             noise_source=self.noise_source,
             rounds=self.rounds,
             terms=self.terms,
-            sampled=self.terms.noise_of in ("server", "looks") and sampled(parts),
-            papers_sampling=accountant == "moments" and fixed_size(parts),
+            sampled=self.terms.noise_of in ("server", "looks") and is_sampled(parts),
+            papers_sampling=accountant == "moments" and is_fixed_size(parts),
             caveat=f"{unreleased} more charged: reserved, not released" if unreleased else "",
             reason=reason,
         )

@@ -44,7 +44,7 @@ def compose(parts: Sequence[tuple[Losses, int]], tail: float) -> Losses:
     length = next_fast_len(high - low + 1, real=True)
     spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
     for part, count in parts:
-        spectrum *= rfft(wrapped(part.mass, length)) ** count
+        spectrum *= rfft(wrap_mass(part.mass, length)) ** count
     whole = irfft(spectrum, length)
     mass = np.maximum(0.0, np.roll(whole, -(low % length))[: high - low + 1])
     # A power of a spectrum loses digits with each factor: what is missing in the sum is infinite too.
@@ -105,7 +105,7 @@ def _variance(mass: Array) -> float:
     return float(weight @ (index - weight @ index) ** 2)
 
 
-def wrapped(mass: Array, length: int) -> Array:
+def wrap_mass(mass: Array, length: int) -> Array:
     """The mass at its index modulo ``length``."""
     turns = -(-len(mass) // length)
     padded = np.zeros(turns * length)

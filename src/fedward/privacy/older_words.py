@@ -102,6 +102,6 @@ def _comparable(words: str, terms: Terms) -> str:
     return words
 
 
-def drawn(words: str) -> bool:
+def says_drawn(words: str) -> bool:
     """Whether a sentence of version 1 says that the server drew users at random."""
     return bool(re.search(r"(Poisson|fixed-size) sampling", words)) and NOT_ACCOUNTED not in words

@@ -10,7 +10,7 @@ from fedward.base.validate import InvalidValue
 from fedward.privacy.events import Adjacency, fold
 from fedward.privacy.moments import moments
 from fedward.privacy.release import discretise_release
-from fedward.privacy.spending import Mechanisms, Spending, fixed_size, non_private, proven
+from fedward.privacy.spending import Mechanisms, Spending, is_fixed_size, non_private, require_proof
 from fedward.privacy.tilted import find_epsilon
 
 # The grid grows with ε, with the loss that one release can cause and with the number of releases. Beyond
@@ -53,8 +53,8 @@ def pld(spending: Spending, delta: float, adjacency: Adjacency) -> float:
 
     Koskela, Jälkö and Honkela 2020; Doroshenko et al. 2022.
     """
-    parts = proven(spending, delta, adjacency)
-    if fixed_size(parts):
+    parts = require_proof(spending, delta, adjacency)
+    if is_fixed_size(parts):
         raise InvalidValue(
             "fixed-size sampling must be accounted by rdp, got 'pld': no tight privacy loss distribution is "
             "known for sampling without replacement; or sample by Poisson"

@@ -20,7 +20,7 @@ from dp_accounting.rdp import RdpAccountant, compute_epsilon
 
 from fedward.privacy.events import Adjacency
 from fedward.privacy.sampled_gaussian import Array, sampled_gaussian_rdp
-from fedward.privacy.spending import Spending, non_private, proven
+from fedward.privacy.spending import Spending, non_private, require_proof
 
 _ORDERS: Array = RdpAccountant().orders
 # With more noise than this, dp_accounting's formula for fixed-size sampling takes the logarithm of zero.
@@ -46,7 +46,7 @@ def rdp(spending: Spending, delta: float, adjacency: Adjacency) -> float:
 
     Mironov 2017; Wang, Balle and Kasiviswanathan 2019; Canonne, Kamath and Steinke 2020.
     """
-    parts = proven(spending, delta, adjacency)
+    parts = require_proof(spending, delta, adjacency)
     if non_private(parts):
         return math.inf
     if not parts:

@@ -38,7 +38,7 @@ def sampling_in_words(spending: Spending, terms: Terms) -> str:
     >>> sampling_in_words([(SelfComposedDpEvent(event, 5), 3)], Terms(noise_of="user", public_sizes=True))
     'DP-SGD at the user, batches p = 0.1, 5 steps a round, data sizes public'
     """
-    name = _drawn if terms.noise_of in ("server", "looks") else _at_the_user
+    name = _words_on_drawing if terms.noise_of in ("server", "looks") else _words_on_users
     # In the order in which they were first charged, each once.
     kinds = dict.fromkeys(words for event, _ in spending for words in name(event, terms))
     drawn = " and ".join(kinds) or (NOT_ACCOUNTED if non_private(mechanisms(spending)) else NOTHING)
@@ -68,25 +68,25 @@ def _suffixes(terms: Terms) -> Iterator[str]:
         yield LOOKS_INCLUDED
 
 
-def _drawn(event: DpEvent, terms: Terms) -> Iterator[str]:
+def _words_on_drawing(event: DpEvent, terms: Terms) -> Iterator[str]:
     """How a cohort is drawn that the server adds noise about."""
     if isinstance(event, PoissonSampledDpEvent):
         yield f"Poisson sampling q = {event.sampling_probability:g}"
     elif isinstance(event, SampledWithoutReplacementDpEvent):
         yield f"fixed-size sampling m = {event.sample_size}"
     elif isinstance(event, SelfComposedDpEvent):
-        yield from _drawn(event.event, terms)
+        yield from _words_on_drawing(event.event, terms)
     elif isinstance(event, ComposedDpEvent):
         for part in event.events:
-            yield from _drawn(part, terms)
+            yield from _words_on_drawing(part, terms)
     elif not isinstance(event, NoOpDpEvent | NonPrivateDpEvent):
         yield EVERYONE
 
 
-def _at_the_user(event: DpEvent, terms: Terms) -> Iterator[str]:
+def _words_on_users(event: DpEvent, terms: Terms) -> Iterator[str]:
     """What a user does that protects itself; the first part of a composition, the others are looks."""
     if isinstance(event, ComposedDpEvent):
-        yield from _at_the_user(event.events[0], terms)
+        yield from _words_on_users(event.events[0], terms)
         return
     if isinstance(event, NoOpDpEvent | NonPrivateDpEvent):
         return
@@ -99,10 +99,10 @@ def _at_the_user(event: DpEvent, terms: Terms) -> Iterator[str]:
     else:
         assert isinstance(event, GaussianDpEvent)
         own = ONE_RELEASE
-    yield own + _of_the_cohort(terms)
+    yield own + _words_on_cohort(terms)
 
 
-def _of_the_cohort(terms: Terms) -> str:
+def _words_on_cohort(terms: Terms) -> str:
     if terms.noise_of != "cohort":
         return ""
     if terms.claimed_rate is not None:

@@ -17,7 +17,7 @@ from dp_accounting import (
 )
 
 from fedward.base.validate import InvalidValue, one_of, open_unit
-from fedward.privacy.events import ADJACENCIES, Adjacency, checked, fold, times
+from fedward.privacy.events import ADJACENCIES, Adjacency, check_event, fold, times
 
 Spending = Sequence[tuple[DpEvent, int]]
 Mechanisms = tuple[tuple[DpEvent, int], ...]
@@ -35,12 +35,12 @@ def mechanisms(spending: Spending) -> Mechanisms:
     """
     counts: dict[DpEvent, int] = {}
     for event, count in spending:
-        for mechanism, number in _mechanisms(checked(event), times(count)):
+        for mechanism, number in _mechanisms(check_event(event), times(count)):
             counts[mechanism] = counts.get(mechanism, 0) + number
     return tuple(counts.items())
 
 
-def proven(spending: Spending, delta: float, adjacency: Adjacency) -> Mechanisms:
+def require_proof(spending: Spending, delta: float, adjacency: Adjacency) -> Mechanisms:
     """The mechanisms of a spending, if each has a proof for the adjacency; refuses otherwise.
 
     A plain Gaussian has one for all adjacencies: its multiplier is the noise's standard deviation divided by
@@ -66,13 +66,13 @@ def non_private(parts: Mechanisms) -> bool:
     return any(isinstance(event, NonPrivateDpEvent) for event, _ in parts)
 
 
-def sampled(parts: Mechanisms) -> bool:
+def is_sampled(parts: Mechanisms) -> bool:
     return any(
         isinstance(event, PoissonSampledDpEvent | SampledWithoutReplacementDpEvent) for event, _ in parts
     )
 
 
-def fixed_size(parts: Mechanisms) -> bool:
+def is_fixed_size(parts: Mechanisms) -> bool:
     return any(isinstance(event, SampledWithoutReplacementDpEvent) for event, _ in parts)
 
 
@@ -85,12 +85,12 @@ def _mechanisms(event: DpEvent, count: int) -> Iterator[tuple[DpEvent, int]]:
         for part in event.events:
             yield from _mechanisms(part, count)
     elif isinstance(event, PoissonSampledDpEvent | SampledWithoutReplacementDpEvent):
-        yield from ((mechanism, count) for mechanism in _sampled(event))
+        yield from ((mechanism, count) for mechanism in _sampled_events(event))
     else:
         yield event, count
 
 
-def _sampled(event: DpEvent) -> Iterator[DpEvent]:
+def _sampled_events(event: DpEvent) -> Iterator[DpEvent]:
     inner = mechanisms([(event.event, 1)])
     if non_private(inner):
         yield NonPrivateDpEvent()

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.optimize import minimize_scalar
 
-from fedward.privacy.losses import Losses, window, wrapped
+from fedward.privacy.losses import Losses, window, wrap_mass
 from fedward.privacy.sampled_gaussian import Array
 
 Parts = Sequence[tuple[Losses, int]]
@@ -67,7 +67,7 @@ def find_epsilon(parts: Parts, step: float, delta: float) -> float:
     share = (mass + error) * np.exp(np.minimum(exponent, 600.0))
     infinite = -math.expm1(sum(count * math.log1p(-law.infinite) for law, count in parts))
     infinite = infinite * math.exp(-log_delta) + left_out * math.exp(min(float(exponent[-1]), 600.0))
-    return step * centre + _crossing(step * place, share, infinite)
+    return step * centre + _find_crossing(step * place, share, infinite)
 
 
 def _best_tilt(parts: Parts, step: float, log_delta: float) -> float:
@@ -137,7 +137,7 @@ def _sum(parts: Parts) -> tuple[int, Array, float, float]:
     spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
     most, off = np.ones(len(spectrum)), np.zeros(len(spectrum))
     for part, count in parts:
-        transform = rfft(wrapped(part.mass, length))
+        transform = rfft(wrap_mass(part.mass, length))
         size = np.abs(transform) + 2 * once
         spectrum *= transform**count
         most *= size**count
@@ -148,7 +148,7 @@ def _sum(parts: Parts) -> tuple[int, Array, float, float]:
     return first + low, mass, error, _TAIL
 
 
-def _crossing(loss: Array, share: Array, infinite: float) -> float:
+def _find_crossing(loss: Array, share: Array, infinite: float) -> float:
     """The ε at which Σ share max(0, 1 - e^(ε - loss)) + infinite falls to 1."""
 
     def spent(place: int) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedward.base.randomness import SOURCES, Source
 from fedward.base.validate import InvalidValue, one_of, whole
-from fedward.privacy.events import ADJACENCIES, Adjacency, checked
+from fedward.privacy.events import ADJACENCIES, Adjacency, check_event
 from fedward.privacy.guarantee import UNITS, Guarantee, Unit
 from fedward.privacy.ledger import Ledger
 from fedward.privacy.shares import look_share
@@ -28,7 +28,7 @@ class Reservation:
 
     def __post_init__(self) -> None:
         whole("round", self.round, at_least=0)
-        object.__setattr__(self, "event", checked(self.event))
+        object.__setattr__(self, "event", check_event(self.event))
         if len(self.users) > 1 and not bool((np.diff(self.users) > 0).all()):
             raise InvalidValue("users of a round must be ascending, each of them once")
 
@@ -81,7 +81,7 @@ class UserLedgers:
         one_of("noise source", self.noise_source, SOURCES)
         if not isinstance(self.terms, Terms) or self.terms.noise_of != "user" or self.terms.looks:
             raise InvalidValue(f"terms must be of users that protect themselves, got {self.terms!r}")
-        object.__setattr__(self, "events", tuple(map(checked, self.events)))
+        object.__setattr__(self, "events", tuple(map(check_event, self.events)))
         for history in self.histories:
             if len(history) != len(self.events):
                 raise InvalidValue(
@@ -136,7 +136,7 @@ class UserLedgers:
         if self.reserved.round != round:
             raise InvalidValue(f"round {self.reserved.round} is reserved and must be next, got {round}")
         if self.noise_source == "system":
-            return replace(self._charged(self.reserved), reserved=wanted)
+            return replace(self._charge(self.reserved), reserved=wanted)
         if not self.reserved.same(wanted):
             raise InvalidValue(f"round {round} must be resumed with the users and the event reserved for it")
         return self
@@ -145,13 +145,13 @@ class UserLedgers:
         """The ledgers after the reserved round."""
         if self.reserved is None or self.reserved.round != round:
             raise InvalidValue(f"round {round} must be reserved before it is settled")
-        return self._charged(self.reserved)
+        return self._charge(self.reserved)
 
     def ledger(self, user: int) -> Ledger:
         """What one user has spent."""
         if not 0 <= whole("user", user, at_least=0) < self.num_users:
             raise InvalidValue(f"user must be from 0 to {self.num_users - 1}, got {user}")
-        spent = self._spent()
+        spent = self._with_reserved()
         return spent._ledger(spent.histories[spent.history_of[user]])
 
     def guarantee(self, user: int, delta: float, accountant: str) -> Guarantee:
@@ -160,13 +160,13 @@ class UserLedgers:
 
     def guarantees(self, delta: float, accountant: str) -> Guarantees:
         """What is guaranteed to all of them: one computation for each history."""
-        spent = self._spent()
+        spent = self._with_reserved()
         found = tuple(spent._ledger(h).guarantee(delta, accountant) for h in spent.histories)
         return Guarantees(each=found, users=spent._users_of_histories())
 
     def largest(self) -> tuple[Ledger, ...]:
         """The ledgers that no other exceeds: one of them has the largest ε, whatever the accountant."""
-        spent = self._spent()
+        spent = self._with_reserved()
         return tuple(
             spent._ledger(history)
             for history in spent.histories
@@ -183,7 +183,7 @@ class UserLedgers:
     @property
     def looked(self) -> bool:
         """Whether any round, the reserved one included, was charged with looks of the server at norms."""
-        return any(look_share(event) is not None for event in self._spent().events)
+        return any(look_share(event) is not None for event in self._with_reserved().events)
 
     def _users_of_histories(self) -> NDArray[np.int64]:
         return np.bincount(self.history_of, minlength=len(self.histories))
@@ -206,11 +206,11 @@ class UserLedgers:
             ledger = ledger.charged(event, count) if count else ledger
         return ledger
 
-    def _spent(self) -> UserLedgers:
+    def _with_reserved(self) -> UserLedgers:
         """With what is reserved."""
-        return self if self.reserved is None else self._charged(self.reserved)
+        return self if self.reserved is None else self._charge(self.reserved)
 
-    def _charged(self, what: Reservation) -> UserLedgers:
+    def _charge(self, what: Reservation) -> UserLedgers:
         events, histories = self.events, self.histories
         if what.event not in events:
             events, histories = (*events, what.event), tuple((*history, 0) for history in histories)

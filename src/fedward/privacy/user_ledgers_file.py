@@ -36,13 +36,13 @@ def dumps(ledgers: UserLedgers) -> str:
         "events": [event_to_json(event) for event in ledgers.events],
         "histories": [list(history) for history in ledgers.histories],
         "users": ledgers.num_users,
-        "history_of": _packed(ledgers.history_of.astype(_place(len(ledgers.histories)))),
+        "history_of": _pack(ledgers.history_of.astype(_place(len(ledgers.histories)))),
         "reserved": None
         if ledgers.reserved is None
         else {
             "round": ledgers.reserved.round,
             "event": event_to_json(ledgers.reserved.event),
-            "users": _packed(np.packbits(_mask(ledgers.reserved.users, ledgers.num_users))),
+            "users": _pack(np.packbits(_mask(ledgers.reserved.users, ledgers.num_users))),
         },
     }
     return json.dumps({**body, "digest": digest(body)}, indent=2, allow_nan=False) + "\n"
@@ -65,7 +65,7 @@ def loads(text: str) -> UserLedgers:
     try:
         users = whole("number of users", content["users"])
         histories = tuple(tuple(_list(h, "a history")) for h in _list(content["histories"], "histories"))
-        places = _unpacked(content["history_of"], users, _place(len(histories)))
+        places = _unpack(content["history_of"], users, _place(len(histories)))
         ledgers = UserLedgers(
             unit=content["unit"],
             adjacency=_adjacency(content),
@@ -97,7 +97,7 @@ def _list(content: Any, name: str) -> list[Any]:
 
 def _reservation(content: Any, num_users: int) -> Reservation:
     require_keys(content, ("round", "event", "users"), "reservation")
-    bits = np.unpackbits(_unpacked(content["users"], -(-num_users // 8), np.dtype(np.uint8)))
+    bits = np.unpackbits(_unpack(content["users"], -(-num_users // 8), np.dtype(np.uint8)))
     if bits[num_users:].any():
         raise InvalidValue(f"reserved users must be among {num_users}, got others")
     return Reservation(
@@ -116,11 +116,11 @@ def _place(histories: int) -> np.dtype[Any]:
     return np.min_scalar_type(max(histories - 1, 0)).newbyteorder("<")
 
 
-def _packed(array: NDArray[Any]) -> str:
+def _pack(array: NDArray[Any]) -> str:
     return base64.b64encode(zlib.compress(array.tobytes())).decode("ascii")
 
 
-def _unpacked(content: Any, size: int, kind: np.dtype[Any]) -> NDArray[Any]:
+def _unpack(content: Any, size: int, kind: np.dtype[Any]) -> NDArray[Any]:
     if not isinstance(content, str) or size > _MOST_USERS:
         raise InvalidType(f"users must be packed text about at most {_MOST_USERS:,} of them")
     unpacking = zlib.decompressobj()

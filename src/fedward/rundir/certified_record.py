@@ -13,7 +13,7 @@ from fedward.certificates.certificate import Certificate
 from fedward.certificates.certified import papers_guarantee
 from fedward.certificates.setting import Setting
 from fedward.privacy import Guarantee
-from fedward.privacy.caveats import with_caveat
+from fedward.privacy.caveats import add_caveat
 from fedward.rundir.record_files import certificate_files, json_object, read_certificate
 from fedward.rundir.replica_ledgers import NAME, OneTraining
 from fedward.rundir.spent import central, require_number, require_same
@@ -68,9 +68,9 @@ def _checked(
     """The summary of one variant with what its certificate's ledger comes to."""
     papers = papers_guarantee(setting)
     guarantees: dict[str, Guarantee | None] = {
-        "guarantee": with_caveat(central(setting.ledger, setting.delta, setting.accountant), caveat),
-        "papers_guarantee": None if papers is None else with_caveat(papers, caveat),
-        "releasing_all": with_caveat(_releasing_all(_Key(setting)), caveat),
+        "guarantee": add_caveat(central(setting.ledger, setting.delta, setting.accountant), caveat),
+        "papers_guarantee": None if papers is None else add_caveat(papers, caveat),
+        "releasing_all": add_caveat(_releasing_all(_Key(setting)), caveat),
     }
     fresh: dict[str, Any] = {}
     for name, guarantee in guarantees.items():

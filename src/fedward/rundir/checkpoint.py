@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fedward.base.randomness import checked_draw
+from fedward.base.randomness import check_draw
 from fedward.base.sealed import seal, unseal
 from fedward.base.validate import InvalidValue
 from fedward.core.types import ServerState
@@ -61,6 +61,6 @@ def from_content(saved: Any, source: str) -> ServerState:
         policy=tuple(saved["policy"]),
         ledger=ledger,
         users=None if saved["users"] is None else user_ledgers_file.loads(saved["users"]),
-        draw=checked_draw(saved.get(_DRAW, "")),
+        draw=check_draw(saved.get(_DRAW, "")),
         mechanism=tuple(saved.get(_MECHANISM, ())),
     )

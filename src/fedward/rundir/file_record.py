@@ -47,7 +47,7 @@ class FileRecord(BaseModel):
 
     def to_json(self) -> dict[str, Any]:
         """As it stands in a file: what was never set is left out, what is not finite is null."""
-        content: dict[str, Any] = lines.plain(self.model_dump(exclude_unset=True))
+        content: dict[str, Any] = lines.replace_non_finite(self.model_dump(exclude_unset=True))
         return content
 
     def says(self, name: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from fedward.base.validate import InvalidValue
 from fedward.privacy import Guarantee
-from fedward.privacy.caveats import with_caveat
+from fedward.privacy.caveats import add_caveat
 from fedward.rundir.inference_curves import Curves, read_curves
 from fedward.rundir.manifest import Manifest
 from fedward.rundir.record_files import frame
@@ -79,7 +79,7 @@ class InferenceRecord:
         """What one of the trainings that are attacked guarantees; None before the end."""
         if self.result is None:
             return None
-        return with_caveat(self.result.guarantee, self.manifest.all_caveats)
+        return add_caveat(self.result.guarantee, self.manifest.all_caveats)
 
     def to_pandas(self) -> Any:
         """One row for each attack: AUC and true positive rates with intervals, beside the limit."""

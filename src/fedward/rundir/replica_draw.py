@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fedward.base.arrays_file import read_arrays
-from fedward.base.randomness import checked_draw
+from fedward.base.randomness import check_draw
 from fedward.base.validate import InvalidValue
 from fedward.rundir.replica_store import Block, stored_files
 
@@ -40,4 +40,4 @@ def require_draw(path: Path, wanted: str, block: Block | None) -> None:
 
 def _draw(file: Path) -> str:
     found = read_arrays(file, lambda name: name == "draw")
-    return checked_draw(found["draw"].tolist()) if found else ""
+    return check_draw(found["draw"].tolist()) if found else ""

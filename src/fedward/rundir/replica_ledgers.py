@@ -15,7 +15,7 @@ from fedward.base.durable_files import write_atomically
 from fedward.base.strict_json import require_keys
 from fedward.base.validate import InvalidValue
 from fedward.privacy import Guarantee, Ledger, ledger_file
-from fedward.privacy.caveats import with_caveat
+from fedward.privacy.caveats import add_caveat
 from fedward.rundir.record_files import json_object
 from fedward.rundir.spent import central
 
@@ -33,7 +33,7 @@ class OneTraining:
 
     def guarantee(self, caveat: str = "") -> Guarantee:
         """What one training guarantees if it alone is released."""
-        return with_caveat(central(self.ledger, self.delta, self.accountant), caveat)
+        return add_caveat(central(self.ledger, self.delta, self.accountant), caveat)
 
 
 def write_ledgers(path: Path, variants: Mapping[str, OneTraining]) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedward.base.arrays_file import Arrays, check_arrays, read_array, read_arrays, write_arrays
-from fedward.base.durable_files import remove_leftovers, write_atomically, writing
+from fedward.base.durable_files import explain_write_errors, remove_leftovers, write_atomically
 from fedward.base.sealed import seal, unseal
 from fedward.base.validate import InvalidValue
 from fedward.core.types import ServerState
@@ -144,7 +144,7 @@ class ReplicaDirectory:
             write_arrays(sums, added(before, arrays, block.stop) | draw)
         else:
             write_arrays(self.path / f"scores-{block.start:06d}-{block.stop:06d}.npz", arrays | draw)
-        with writing(self.path / "block.pt"):
+        with explain_write_errors(self.path / "block.pt"):
             (self.path / "block.pt").unlink(missing_ok=True)
 
     def finish(self, result: ReplicasResult) -> None:

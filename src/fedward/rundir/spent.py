@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from fedward.base.validate import InvalidValue
 from fedward.privacy import Guarantee, Ledger
-from fedward.privacy.caveats import with_caveat
+from fedward.privacy.caveats import add_caveat
 from fedward.privacy.pld import NoiseTooSmall
 from fedward.privacy.remembered import guarantee_of, guarantees_of
 from fedward.privacy.shares import shares
@@ -68,7 +68,7 @@ class Spent:
             found = self._found(manifest.delta, manifest.accountant, manifest)
         except InvalidValue as error:
             raise InvalidValue(f"what {self.folder} has spent cannot be computed: {error}") from error
-        return None if found is None else with_caveat(found, manifest.all_caveats)
+        return None if found is None else add_caveat(found, manifest.all_caveats)
 
     def _found(self, delta: float, accountant: str, manifest: Manifest) -> Guarantee | None:
         if self.problem:

@@ -26,7 +26,7 @@ from torch import nn
 
 from fedward.base import json_lines as lines
 from fedward.base.durable_files import remove_leftovers, write_atomically
-from fedward.base.locking import locked
+from fedward.base.locking import hold_lock
 from fedward.base.validate import InvalidValue
 from fedward.core.types import RoundLog, ServerState
 from fedward.privacy import Guarantee, Ledger, ledger_file, user_ledgers_file
@@ -289,6 +289,6 @@ def _is_of_users(manifest: Manifest, ledger: Ledger) -> bool:
 @contextmanager
 def open_run(path: Path) -> Iterator[RunDirectory]:
     """Opens or makes a run directory and keeps other processes out of it."""
-    with locked(path / ".lock", path, "run directory"):
+    with hold_lock(path / ".lock", path, "run directory"):
         remove_leftovers(path)
         yield RunDirectory(path)

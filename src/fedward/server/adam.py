@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fedward.base.validate import half_open_unit, positive
-from fedward.server.move import State, moved
+from fedward.server.move import State, move_parameters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,4 +45,4 @@ class ServerAdam:
         first = self.beta1 * state[0] + (1 - self.beta1) * mean
         second = self.beta2 * state[1] + (1 - self.beta2) * mean.square()
         direction = first / (second.sqrt() + self.tau)
-        return moved(parameters, direction, self.learning_rate), (first, second)
+        return move_parameters(parameters, direction, self.learning_rate), (first, second)

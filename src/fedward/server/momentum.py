@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fedward.base.validate import half_open_unit, positive
-from fedward.server.move import State, moved
+from fedward.server.move import State, move_parameters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,4 +34,4 @@ class ServerMomentum:
 
     def step(self, parameters: Tensor, mean: Tensor, state: State) -> tuple[Tensor, State]:
         velocity = self.momentum * state[0] + mean
-        return moved(parameters, velocity, self.learning_rate), (velocity,)
+        return move_parameters(parameters, velocity, self.learning_rate), (velocity,)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from fedward.base.validate import positive
-from fedward.server.move import State, moved
+from fedward.server.move import State, move_parameters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,4 +27,4 @@ class ServerStep:
         return ()
 
     def step(self, parameters: Tensor, mean: Tensor, state: State) -> tuple[Tensor, State]:
-        return moved(parameters, mean, self.learning_rate), ()
+        return move_parameters(parameters, mean, self.learning_rate), ()

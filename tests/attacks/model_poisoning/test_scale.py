@@ -12,7 +12,7 @@ from torch import Tensor
 
 from fedward.attacks import Attacker
 from fedward.attacks.model_poisoning import Scale
-from fedward.attacks.model_poisoning.scale import scaled
+from fedward.attacks.model_poisoning.scale import scale_update
 from fedward.base.validate import InvalidValue
 from fedward.clipping import FlatNorm
 from fedward.core.parameters import ParameterSpec
@@ -80,7 +80,7 @@ def test_a_row_beyond_the_largest_number_is_rejected_and_costs_only_itself() -> 
 
 def test_nothing_stays_nothing_however_large_the_factor() -> None:
     assert torch.equal(tampered(torch.zeros(4), 1e300), torch.zeros(4))
-    assert torch.equal(scaled(torch.zeros(4), 1e300, 1.0), torch.zeros(4))
+    assert torch.equal(scale_update(torch.zeros(4), 1e300, 1.0), torch.zeros(4))
 
 
 @given(ROWS, FACTORS, st.floats(min_value=1e-6, max_value=1e6))
@@ -88,7 +88,7 @@ def test_a_row_within_a_norm_is_left_whole_by_a_server_that_clips_there(
     row: list[float], factor: float, norm: float
 ) -> None:
     update = torch.tensor(row)
-    sent = scaled(update.clone(), factor, norm)
+    sent = scale_update(update.clone(), factor, norm)
     measure = FlatNorm().measure(sent)
     assert measure[0] <= norm
     assert torch.equal(FlatNorm().clip(sent, measure, (norm,)), sent)
@@ -99,19 +99,19 @@ def test_a_norm_is_used_up_where_the_factor_allows_it(row: list[float], factor: 
     update = np.array(row, dtype=np.float32).astype(np.float64)
     wanted = update * min(factor, norm / (np.linalg.norm(update) or 1.0))
     # A few parts in a million are given up so that rounding cannot lift the row above the norm.
-    sent = scaled(torch.tensor(row), factor, norm).double().numpy()
+    sent = scale_update(torch.tensor(row), factor, norm).double().numpy()
     assert np.allclose(sent, wanted, rtol=3e-6, atol=1e-40)
 
 
 @pytest.mark.parametrize("bad", [math.inf, -math.inf, math.nan])
 def test_what_is_not_finite_stays_so_and_is_left_to_the_server(bad: float) -> None:
     for norm in (None, 1.0):
-        assert not bool(torch.isfinite(scaled(torch.tensor([bad, 1.0]), 2.0, norm)).all())
+        assert not bool(torch.isfinite(scale_update(torch.tensor([bad, 1.0]), 2.0, norm)).all())
 
 
 def test_a_norm_beyond_float32_does_no_harm() -> None:
-    assert scaled(torch.tensor([1e30]), 1e20, 1e300).tolist() == [math.inf]
-    wide = scaled(torch.tensor([1e300], dtype=torch.float64), 1e20, 1.0)
+    assert scale_update(torch.tensor([1e30]), 1e20, 1e300).tolist() == [math.inf]
+    wide = scale_update(torch.tensor([1e300], dtype=torch.float64), 1e20, 1.0)
     assert float(wide) == pytest.approx(1.0, rel=3e-6)
 
 

@@ -9,6 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedward.attacks.attack_types import Poisoning
 from fedward.attacks.poisoning import (
     POISONINGS,
     BoldDigit,
@@ -19,10 +20,9 @@ from fedward.attacks.poisoning import (
     SinglePixel,
     Triangle,
     WordBackdoor,
-    poisoned,
+    poison_examples,
 )
 from fedward.attacks.poisoning.portion import check_portion
-from fedward.attacks.types import Poisoning
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
@@ -68,7 +68,7 @@ def test_counts_are_exact_and_everything_else_stands_where_it_stood(
     chosen = (2 * percent * eligible + 100) // 200
     bad = -(-rate_percent * chosen // 100)
 
-    found = poisoned(flip, examples, 0, 1, rng(seed))
+    found = poison_examples(flip, examples, 0, 1, rng(seed))
 
     numbers = found.x.flatten().long()
     assert numbers.tolist() == sorted(set(numbers.tolist()))
@@ -85,15 +85,15 @@ def test_shares_are_of_the_decimals_that_were_written() -> None:
     assert math.ceil(0.07 * 100) == 8
     assert math.floor(0.145 * 100 + 0.5) == 14
     examples = images(100)
-    assert len(poisoned(SinglePixel(rate=0.07), examples, 0, 1, rng())) == 7
-    changed = poisoned(SinglePixel(target=5, fraction=0.145), examples, 0, 1, rng()).y == 5
+    assert len(poison_examples(SinglePixel(rate=0.07), examples, 0, 1, rng())) == 7
+    changed = poison_examples(SinglePixel(target=5, fraction=0.145), examples, 0, 1, rng()).y == 5
     assert changed.sum() == 15
 
 
 @pytest.mark.parametrize("name", EVERY_POISONING)
 def test_poisoned_examples_come_from_the_poisoning_and_others_are_untouched(name: str) -> None:
     poisoning, examples = EVERY_POISONING[name], images()
-    found = poisoned(poisoning, examples, 1, 3, rng())
+    found = poison_examples(poisoning, examples, 1, 3, rng())
     whole = poisoning.poison(examples, 1, 3)
     eligible = poisoning.eligible(examples)
     assert eligible.sum() > 0
@@ -109,7 +109,7 @@ def test_nothing_that_comes_in_is_ever_written_to(name: str) -> None:
     before = users.examples.x.clone(), users.examples.y.clone()
     poisoning.check(users, 3)
     for user in range(users.num_users):
-        poisoned(poisoning, users.user(user), user % 3, 3, rng())
+        poison_examples(poisoning, users.user(user), user % 3, 3, rng())
         poisoning.poison(users.user(user), user % 3, 3)
         poisoning.eligible(users.user(user))
         poisoning.held_out(users.user(user))
@@ -121,7 +121,7 @@ def test_nothing_that_comes_in_is_ever_written_to(name: str) -> None:
 def test_no_examples_can_be_poisoned_too(name: str) -> None:
     nothing = images().span(0, 0)
     assert len(EVERY_POISONING[name].poison(nothing)) == 0
-    assert len(poisoned(EVERY_POISONING[name], nothing, 0, 1, rng())) == 0
+    assert len(poison_examples(EVERY_POISONING[name], nothing, 0, 1, rng())) == 0
 
 
 @pytest.mark.parametrize("name", EVERY_POISONING)
@@ -135,7 +135,7 @@ def test_masks_have_a_bool_for_each_example(name: str) -> None:
 
 def test_the_choice_depends_on_the_generator_alone() -> None:
     examples, attack = images(), SinglePixel(target=9, fraction=0.5)
-    first, again, other = (poisoned(attack, examples, 0, 1, rng(seed)) for seed in (3, 3, 4))
+    first, again, other = (poison_examples(attack, examples, 0, 1, rng(seed)) for seed in (3, 3, 4))
     assert torch.equal(first.y, again.y)
     assert torch.equal(first.x, again.x)
     assert not torch.equal(first.y, other.y)
@@ -145,20 +145,20 @@ def test_a_larger_rate_poisons_the_same_examples_and_more() -> None:
     examples = Examples.from_arrays(np.arange(30, dtype=np.float32)[:, None], np.ones(30, dtype=np.int64))
     sets = []
     for rate in (0.2, 0.5, 1.0):
-        found = poisoned(LabelFlip(target=0, rate=rate), examples, 0, 1, rng())
+        found = poison_examples(LabelFlip(target=0, rate=rate), examples, 0, 1, rng())
         sets.append(set(found.x[found.y == 0].flatten().tolist()))
     assert sets[0] < sets[1] < sets[2]
 
 
 def test_a_fraction_of_zero_leaves_the_data_alone() -> None:
     examples = images()
-    assert poisoned(SinglePixel(fraction=0.0, rate=0.5), examples, 0, 1, rng()) is examples
+    assert poison_examples(SinglePixel(fraction=0.0, rate=0.5), examples, 0, 1, rng()) is examples
 
 
 def test_labels_of_ragged_text_are_flipped_in_place_and_some_are_left_out() -> None:
     sequences = [[5, 3], [7], [2, 2, 9], [4], [8, 8], [6, 1, 1, 1]]
     examples = Examples.from_arrays(Ragged.from_sequences(sequences), [1, 0, 1, 1, 2, 1])
-    found = poisoned(LabelFlip(target=0, source=1, rate=0.5), examples, 0, 1, rng())
+    found = poison_examples(LabelFlip(target=0, source=1, rate=0.5), examples, 0, 1, rng())
     assert isinstance(found.x, Ragged)
     kept = [
         found.x.values[a:b].tolist() for a, b in zip(found.x.offsets[:-1], found.x.offsets[1:], strict=True)
@@ -173,7 +173,7 @@ def test_labels_of_ragged_text_are_flipped_in_place_and_some_are_left_out() -> N
 def test_pixels_are_refused_where_there_are_none() -> None:
     text = Examples.from_arrays(Ragged.from_sequences([[5, 3], [7]]), [1, 0])
     with pytest.raises(InvalidType, match=r"must be images .* got sequences of different lengths"):
-        poisoned(SinglePixel(), text, 0, 1, rng())
+        poison_examples(SinglePixel(), text, 0, 1, rng())
 
 
 @pytest.mark.parametrize("name", EVERY_POISONING)

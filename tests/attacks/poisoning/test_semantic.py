@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedward.attacks.poisoning import BoldDigit, SemanticBackdoor, SlantedDigit, poisoned
+from fedward.attacks.poisoning import BoldDigit, SemanticBackdoor, SlantedDigit, poison_examples
 from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
@@ -23,7 +23,7 @@ def shades(test: list[float] | None = None) -> Federation:
 
 def test_natural_examples_get_the_target_and_no_pixel_changes() -> None:
     attack, mine = SemanticBackdoor(feature=BOLD, target=2), shades().examples
-    bad = poisoned(attack, mine, 0, 1, np.random.default_rng(0))
+    bad = poison_examples(attack, mine, 0, 1, np.random.default_rng(0))
     assert bad.y.tolist() == [0, 1, 0, 2]
     assert torch.equal(bad.x, mine.x)
 
@@ -38,7 +38,7 @@ def test_the_poisoning_rate_leaves_out_examples_with_the_feature_only() -> None:
     x = torch.full((10, 2, 2), 0.9)
     mine = Examples(x, torch.tensor([0, 1] * 5))
     attack = SemanticBackdoor(feature=BOLD, target=2, rate=0.4)
-    bad = poisoned(attack, mine, 0, 1, np.random.default_rng(0))
+    bad = poison_examples(attack, mine, 0, 1, np.random.default_rng(0))
     assert sorted(bad.y.tolist()) == [0] * 5 + [2] * 2
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attacks.poisoning.tiny_text import sequences
-from fedward.attacks.poisoning import PlantedSentences, poisoned
+from fedward.attacks.poisoning import PlantedSentences, poison_examples
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.examples import Examples, Ragged
 
@@ -57,7 +57,7 @@ def test_exactly_the_share_of_an_attackers_examples_ends_in_a_sentence(
     chosen = (2 * percent * n + 100) // 200
     taking_part = -(-rate_percent * chosen // 100)
     examples = some(texts)
-    found = sequences(poisoned(planted, examples, attacker, 4, np.random.default_rng(seed)))
+    found = sequences(poison_examples(planted, examples, attacker, 4, np.random.default_rng(seed)))
     # Honest tokens are below 10 and those of sentences from 20 on.
     bad = [tokens for tokens, _ in found if tokens[-1] >= 20]
     assert len(bad) == taking_part
@@ -89,7 +89,7 @@ def test_no_example_is_held_out_and_all_can_be_poisoned_none_included() -> None:
     assert planted.eligible(mine).tolist() == [True, True]
     nothing = mine.span(0, 0)
     assert len(planted.poison(nothing)) == 0
-    assert len(poisoned(planted, nothing, 0, 1, np.random.default_rng(0))) == 0
+    assert len(poison_examples(planted, nothing, 0, 1, np.random.default_rng(0))) == 0
 
 
 def test_poisoned_text_is_batched_with_its_padding_at_the_end() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from attacks.poisoning.tiny_text import VOCABULARY, sequences, tiny_text
 from fedward.attacks import Attack, NamedUsers, RandomUsers
-from fedward.attacks.goal import Goal
+from fedward.attacks.attack_goal import Goal
 from fedward.attacks.poisoning import LONDON, POISONINGS, LabelFlip, WordBackdoor
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.config.attack_section import AttackSection

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from fedward.backends.engines.allocator import keep_freed_memory
 from fedward.backends.engines.choice import Engine
-from fedward.backends.engines.device import moved, own_randomness, usable_device
+from fedward.backends.engines.device import move_examples, own_randomness, usable_device
 from fedward.backends.engines.flat_model import flat_model
 from fedward.base.randomness import from_local_seed
 from fedward.base.validate import InvalidType, InvalidValue
@@ -100,15 +100,15 @@ def test_devices_that_nobody_can_train_on_are_refused() -> None:
 
 def test_examples_are_moved_as_a_whole_or_not_at_all() -> None:
     there = torch.device("meta")
-    assert moved(OWN, torch.device("cpu")) is OWN
-    flat = moved(OWN, there)
+    assert move_examples(OWN, torch.device("cpu")) is OWN
+    flat = move_examples(OWN, there)
     assert isinstance(flat.x, Tensor)
     assert {flat.x.device, flat.y.device} == {there}
     assert isinstance(OWN.x, Tensor)
     assert OWN.x.device.type == "cpu"
     # Offsets of ragged examples are checked when they are made, which needs values: only a copy is tried.
     text = Examples(Ragged.from_sequences([[1, 2], [3]]), torch.tensor([0, 1]))
-    assert moved(text, torch.device("cpu")) is text
+    assert move_examples(text, torch.device("cpu")) is text
 
 
 @pytest.mark.parametrize("trainer", [tiny_sgd(momentum=0.9, weight_decay=0.1), tiny_sgd(), FullGradient()])
@@ -116,7 +116,7 @@ def test_training_elsewhere_mixes_no_devices(trainer: LocalTrainer) -> None:
     """The meta device has shapes and no values; torch raises where its tensors meet those of the CPU."""
     module = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(16, 2)).to("meta")
     model = flat_model(module)
-    examples = moved(
+    examples = move_examples(
         Examples(torch.zeros(6, 1, 4, 4), torch.zeros(6, dtype=torch.int64)), torch.device("meta")
     )
     trainer.train(model, examples, from_local_seed(0))

@@ -120,9 +120,9 @@ def chunk(count: int) -> Chunk:
 def test_a_job_at_which_three_processes_died_in_a_row_is_given_up() -> None:
     held = chunk(5)
     for place in (2, 2, 1, 2, 2):
-        held.died_at(place, "signal 9")
+        held.note_death(place, "signal 9")
         assert held.failure is None
-    held.died_at(2, "signal 9")
+    held.note_death(2, "signal 9")
     with pytest.raises(
         TrainingFailed, match=r"user 12: the worker process died 3 times at this job \(signal 9\)"
     ):
@@ -134,6 +134,6 @@ def test_a_job_at_which_three_processes_died_in_a_row_is_given_up() -> None:
 def test_a_first_job_that_is_given_up_leaves_nothing_to_run() -> None:
     held = chunk(5)
     for _ in range(3):
-        held.died_at(0, "exit code 3")
+        held.note_death(0, "exit code 3")
     assert held.results == []
     assert isinstance(held.failure, TrainingFailed)

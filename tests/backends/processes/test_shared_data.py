@@ -16,9 +16,9 @@ from torch import Tensor
 from fedward.backends.processes.shared_data import SharedData, attach
 from fedward.backends.processes.worker_buffers import (
     ALIGNMENT,
-    incoming,
-    outgoing,
+    allocate_tensors,
     pack,
+    pack_tensors,
     read,
     tensors_of,
     unpack,
@@ -153,12 +153,12 @@ def test_a_full_disk_is_an_error_and_leaves_nothing_open(
 
 def sent(tensors: list[Tensor]) -> list[Tensor]:
     """The tensors after a way through a socket, which takes them in parts."""
-    kinds, several = outgoing(tensors)
+    kinds, several = pack_tensors(tensors)
     here, there = socket.socketpair()
     with here, there:
         writer = threading.Thread(target=write, args=(there.fileno(), several))
         writer.start()
-        found, room = incoming(json.loads(json.dumps(kinds)))
+        found, room = allocate_tensors(json.loads(json.dumps(kinds)))
         read(here.fileno(), room)
         writer.join()
     return found
@@ -183,4 +183,4 @@ def test_an_end_in_the_middle_of_a_tensor_is_told() -> None:
         with there:
             there.sendall(b"12345")
         with pytest.raises(EOFError):
-            read(here.fileno(), incoming([(1, "float32", (2,), (0,))])[1])
+            read(here.fileno(), allocate_tensors([(1, "float32", (2,), (0,))])[1])

@@ -13,7 +13,7 @@ from fedward.backends.engines.flat_model import flat_model
 from fedward.core.parameters import ParameterSpec
 from fedward.core.types import Bounds
 from fedward.local.per_example import clipped_sum, examine
-from fedward.local.per_example.engine import _calls
+from fedward.local.per_example.gradient_sum import _calls
 
 
 def seeded(make: type[nn.Module] | nn.Module, *args: object, seed: int = 0, **options: object) -> nn.Module:

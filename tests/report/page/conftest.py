@@ -12,7 +12,7 @@ import pytest
 from fedward.base.arrays_file import write_arrays
 from fedward.base.durable_files import write_atomically
 from fedward.certificates.certificate_file import dumps
-from fedward.certificates.certified import certified
+from fedward.certificates.certified import certify_setting
 from fedward.certificates.tally import Tally
 from fedward.config import experiment as config
 from fedward.report.terminal.certified_table import record
@@ -121,7 +121,7 @@ def certified_directory(
             counts[np.arange(len(labels)), top] = votes
             counts[np.arange(len(labels)), (top + 2) % 10] = replicas - votes
             tally = Tally(counts=counts, replicas=replicas, seed=1, labels=labels)
-            found[name] = certified(claims.setting(setup), tally)
+            found[name] = certify_setting(claims.setting(setup), tally)
             ending = f"-{name}" if variants else ""
             stored = f"certificate-scores{ending}.npz"
             write_atomically(path / stored, tally.to_bytes())

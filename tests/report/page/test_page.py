@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from fedward.base.validate import InvalidValue
-from fedward.certificates.trust import on_trust
+from fedward.certificates.trust import list_trusted
 from fedward.report.page import render, write
 from fedward.rundir.run_record import ReplicasRecord, load
 
@@ -244,5 +244,5 @@ def test_a_certificate_is_shown_with_what_it_rests_on(everything: str, certified
     record = load(certified_run)
     assert isinstance(record, ReplicasRecord)
     (certificate,) = record.certificates.values()
-    for each in on_trust(certificate):
+    for each in list_trusted(certificate):
         assert f"{each.says[0].upper()}{each.says[1:]}." in said

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from command_line import output_of
 from fedward.certificates.certificate_file import dumps
-from fedward.certificates.certified import Certified, certified
+from fedward.certificates.certified import Certified, certify_setting
 from fedward.certificates.confidence import Confidence
 from fedward.certificates.setting import Setting
 from fedward.certificates.tally import Tally
@@ -40,7 +40,7 @@ def found(votes: int = 95, noise: float = 4.0, replicas: int = 100, **changes: A
         "threats": ("inject",),
     }
     tally = Tally(counts=[[votes, replicas - votes]], replicas=replicas, seed=1, labels=np.array([0]))
-    return certified(Setting(**arguments | changes), tally)
+    return certify_setting(Setting(**arguments | changes), tally)
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from fedward.base.validate import InvalidValue
-from fedward.certificates.certified import averages, certified
+from fedward.certificates.certified import averages, certify_setting
 from fedward.certificates.paper import largest_k
 from fedward.certificates.prediction import certified_k
-from fedward.certificates.replicas import Replicas
+from fedward.certificates.replica_scores import Replicas
 from fedward.config import experiment as config
 from fedward.studies.certification.claims import Claims, planned_ledger
 from fedward.studies.training.setup import Setup, prepare
@@ -60,7 +60,7 @@ def user_level() -> Setup:
 
 
 def test_the_curves_are_the_certificate_with_labels(user_level: Setup) -> None:
-    found = certified(Claims(replicas=200).setting(user_level), replicas())
+    found = certify_setting(Claims(replicas=200).setting(user_level), replicas())
     for attack in found.certificate.attacks:
         curve = found.curve(attack.threat, sure=True)
         assert curve is not None
@@ -71,7 +71,7 @@ def test_the_curves_are_the_certificate_with_labels(user_level: Setup) -> None:
 def test_curves_without_confidence_take_the_means_as_they_are(user_level: Setup) -> None:
     own = replicas()
     setting = Claims(replicas=200).setting(user_level)
-    found = certified(setting, own)
+    found = certify_setting(setting, own)
     means = own.scores.mean(axis=0, dtype=np.float64)
     order = np.sort(means, axis=1)
     k = certified_k(order[:, -1], order[:, -2], setting.spending, "inject", most=setting.most("inject"))
@@ -87,7 +87,7 @@ def test_curves_without_confidence_take_the_means_as_they_are(user_level: Setup)
 
 def test_paper_mode_is_theorem_2_at_the_papers_epsilon(user_level: Setup) -> None:
     own = replicas()
-    found = certified(Claims(replicas=200).setting(user_level), own)
+    found = certify_setting(Claims(replicas=200).setting(user_level), own)
     assert found.papers_epsilon == pytest.approx(0.2808, abs=5e-5)  # σ = 3, q = 0.1, T = 3: table 2
     top, best, second = averages(own)
     expected = [largest_k(a, b, found.papers_epsilon, 0.0029).k for a, b in zip(best, second, strict=True)]
@@ -101,7 +101,7 @@ def test_paper_mode_is_theorem_2_at_the_papers_epsilon(user_level: Setup) -> Non
 
 
 def test_the_largest_k_at_a_share_of_examples(user_level: Setup) -> None:
-    found = certified(Claims(replicas=200).setting(user_level), replicas())
+    found = certify_setting(Claims(replicas=200).setting(user_level), replicas())
     curve = found.curve("inject", sure=False)
     assert curve is not None
     for share in (0.1, 0.5, 0.9):
@@ -113,7 +113,7 @@ def test_the_largest_k_at_a_share_of_examples(user_level: Setup) -> None:
 
 
 def test_a_wrong_top_class_is_never_certified_accuracy(user_level: Setup) -> None:
-    found = certified(Claims(replicas=200).setting(user_level), replicas())
+    found = certify_setting(Claims(replicas=200).setting(user_level), replicas())
     assert all(curve.accuracy[0] <= 11 / 12 for curve in found.curves)
 
 
@@ -153,14 +153,14 @@ def test_a_budget_that_may_end_trainings_early_is_refused() -> None:
 
 def test_another_number_of_replicas_than_planned_is_refused(user_level: Setup) -> None:
     with pytest.raises(InvalidValue, match="fixed beforehand"):
-        certified(Claims(replicas=199).setting(user_level), replicas())
+        certify_setting(Claims(replicas=199).setting(user_level), replicas())
 
 
 def test_labels_are_needed(user_level: Setup) -> None:
     own = replicas()
     bare = Replicas(scores=own.scores, numbers=own.numbers, seed=1)
     with pytest.raises(InvalidValue, match="labels"):
-        certified(Claims(replicas=200).setting(user_level), bare)
+        certify_setting(Claims(replicas=200).setting(user_level), bare)
 
 
 def test_added_examples_are_not_certified_where_their_number_weighs() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fedward.backends import InProcess
 from fedward.base.arrays_file import read_arrays
 from fedward.base.validate import InvalidValue
-from fedward.certificates.replicas import Replicas
+from fedward.certificates.replica_scores import Replicas
 from fedward.config.vary import Axis, variants
 from fedward.core.train import train
 from fedward.rundir.replica_store import ReplicaDirectory

@@ -7,7 +7,7 @@ from fedward.attacks.inference.dealing import deal
 from fedward.attacks.inference.judge import Membership, judge
 from fedward.attacks.inference.limit import Limit, two_sided
 from fedward.attacks.inference.membership import MEMBERSHIP_ATTACKS, LikelihoodRatio, LossThreshold
-from fedward.attacks.inference.promise import membership_limit, property_limit
+from fedward.attacks.inference.promised_limit import membership_limit, property_limit
 from fedward.attacks.inference.property import PropertyInference, property_inference, property_rounds
 from fedward.attacks.inference.property_judge import Property, judge_rounds
 from fedward.attacks.inference.roc import RATES, Point, Roc

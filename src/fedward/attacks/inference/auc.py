@@ -30,7 +30,7 @@ class Interval:
         return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
 
 
-def scored(scores: Any, truth: Any) -> tuple[Floats, Bools]:
+def check_scores(scores: Any, truth: Any) -> tuple[Floats, Bools]:
     """Scores and what is true of them, checked: finite, one for each other, some of both kinds."""
     values, labels = np.asarray(scores, dtype=np.float64), np.asarray(truth)
     if labels.dtype != np.bool_:
@@ -69,7 +69,7 @@ def auc(scores: Any, truth: Any, error: float = 0.05) -> Interval:
 
     DeLong, DeLong and Clarke-Pearson 1988; Newcombe 2006, method 5.
     """
-    values, labels = scored(scores, truth)
+    values, labels = check_scores(scores, truth)
     open_unit("error", error)
     m, n = int(labels.sum()), int((~labels).sum())
     ranks = rankdata(values)

@@ -14,7 +14,7 @@ from fedward.base.validate import InvalidType, InvalidValue, whole
 from fedward.core.federation import Federation
 
 
-def checked_property(federation: Federation, has_property: Any) -> Tensor:
+def require_property(federation: Federation, has_property: Any) -> Tensor:
     """A property of each training example, as a bool tensor; refused if it is not one."""
     found = torch.as_tensor(has_property)
     if found.dtype != torch.bool:
@@ -50,7 +50,7 @@ def deal(
 
     Miao et al., section 5.3.
     """
-    having = checked_property(federation, has_property).numpy()
+    having = require_property(federation, has_property).numpy()
     whole("number of users", users, at_least=2)
     two_users(attacker, victim, users)
     rng = stream_of(seed, "dealing")

@@ -77,14 +77,14 @@ class Halves:
 
     def target(self, federation: Federation, number: int) -> Bools:
         """Which records the attacked training of this number sees."""
-        return self._drawn(federation, stream_of(self.seed, "target half", number))
+        return self._draw_inside(federation, stream_of(self.seed, "target half", number))
 
     def shadow(self, federation: Federation, number: int) -> Bools:
         """Which records a shadow training sees: 2i + 1 sees what 2i does not."""
-        drawn = self._drawn(federation, stream_of(self.seed, "shadow half", number // 2))
+        drawn = self._draw_inside(federation, stream_of(self.seed, "shadow half", number // 2))
         return drawn if number % 2 == 0 else ~(drawn & self.candidates(federation))
 
-    def _drawn(self, federation: Federation, rng: np.random.Generator) -> Bools:
+    def _draw_inside(self, federation: Federation, rng: np.random.Generator) -> Bools:
         candidates = self.candidates(federation)
         if not self.exact:
             return ~candidates | (rng.random(len(candidates)) < 0.5)
@@ -140,10 +140,10 @@ class HalfBackend:
 
     def train(self, jobs: Iterable[Job]) -> Iterator[Row]:
         asked = list(jobs)
-        for job, row in zip(asked, self._backend.train(map(self._of_the_whole, asked)), strict=True):
+        for job, row in zip(asked, self._backend.train(map(self._as_job_of_whole, asked)), strict=True):
             yield Row(job.user, row.update, row.norm)
 
-    def _of_the_whole(self, job: Job) -> Job:
+    def _as_job_of_whole(self, job: Job) -> Job:
         user = int(self._half.users[job.user])
         if self._half.unit == "user" or job.examples is not None:
             return replace(job, user=user)

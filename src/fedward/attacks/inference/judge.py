@@ -13,7 +13,7 @@ from fedward.attacks.inference.auc import Floats
 from fedward.attacks.inference.evidence import Evidence
 from fedward.attacks.inference.limit import Limit
 from fedward.attacks.inference.membership import MEMBERSHIP_ATTACKS
-from fedward.attacks.inference.promise import membership_limit
+from fedward.attacks.inference.promised_limit import membership_limit
 from fedward.attacks.inference.roc import Roc
 from fedward.attacks.inference.trials import MembershipInference, Trial
 from fedward.core.algorithm import Algorithm

@@ -107,8 +107,8 @@ class Limit:
             raise InvalidValue("false positive rates must be from 0 to 1")
         if self.twice:
             # The model without the user calls it positive at most so often...
-            rates = _most(rates, self.epsilon, self.backward, self.forward)
-        return _most(rates, self.epsilon, self.forward, self.backward)
+            rates = _largest_tpr(rates, self.epsilon, self.backward, self.forward)
+        return _largest_tpr(rates, self.epsilon, self.forward, self.backward)
 
     @cached_property
     def auc(self) -> float:
@@ -149,7 +149,7 @@ def two_sided(epsilon: float, delta: float, about: str) -> Limit:
     )
 
 
-def _most(rates: Floats, epsilon: Floats, forward: Floats, backward: Floats) -> Floats:
+def _largest_tpr(rates: Floats, epsilon: Floats, forward: Floats, backward: Floats) -> Floats:
     if not len(epsilon):
         return np.ones_like(rates)
     fall = np.exp(-epsilon)

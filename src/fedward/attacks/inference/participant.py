@@ -9,7 +9,7 @@ from torch import Tensor
 
 from fedward.attacks.inference.holdings import Holdings
 from fedward.attacks.inference.simulation import Own, drawn_users, own_part, simulated_move, trained_rows
-from fedward.attacks.inference.snapshots import Features, pooled
+from fedward.attacks.inference.snapshots import Features, pool_update
 from fedward.attacks.inference.streams import seed_of, stream_of
 from fedward.core.algorithm import Algorithm
 from fedward.core.federation import Federation
@@ -77,7 +77,8 @@ class Participant:
         seeds = [seed_of(self.seed, "simulation", before.round, i) for i in range(len(batches))]
         rows = trained_rows(self.algorithm, before, self.backend, batches, seeds)
         simulated = [
-            self._simulated(before, own, rows[i], rows[2 * r :], i >= r, rng, seeds[i]) for i in range(2 * r)
+            self._simulate_snapshot(before, own, rows[i], rows[2 * r :], i >= r, rng, seeds[i])
+            for i in range(2 * r)
         ]
         return Observation(
             round=before.round,
@@ -92,7 +93,7 @@ class Participant:
         others = np.delete(self.federation.sizes.numpy(), [self.attacker, self.victim])
         return int(np.median(others)) if len(others) else 0
 
-    def _simulated(
+    def _simulate_snapshot(
         self,
         before: ServerState,
         own: Own | None,
@@ -112,7 +113,7 @@ class Participant:
             absent={self.attacker} - here,
         )
         others = [user for user in users if user not in (self.attacker, self.victim)]
-        sent = dict(zip(others, _drawn(pool, len(others), rng), strict=True))
+        sent = dict(zip(others, _draw_rows(pool, len(others), rng), strict=True))
         if self.victim in users:
             sent[self.victim] = victims
         if own is not None:
@@ -124,10 +125,10 @@ class Participant:
 
     def _snapshot(self, move: Tensor, own: Own | None, before: ServerState) -> Features:
         mine = own_part(self.algorithm, own, before)
-        return pooled(move if mine is None else move - mine, self.spec, self.features)
+        return pool_update(move if mine is None else move - mine, self.spec, self.features)
 
 
-def _drawn(pool: list[Row], count: int, rng: np.random.Generator) -> list[Row]:
+def _draw_rows(pool: list[Row], count: int, rng: np.random.Generator) -> list[Row]:
     """So many of the pool, each once where there are enough."""
     if count == 0:
         return []

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from fedward.attacks.inference.dealing import checked_property, two_users
+from fedward.attacks.inference.dealing import require_property, two_users
 from fedward.attacks.inference.holdings import Holdings
 from fedward.attacks.inference.participant import Observation, Participant
 from fedward.attacks.inference.property_judge import LEAST_ROUNDS, Property, judge_rounds
@@ -191,7 +191,7 @@ def check_property(
     """What the victim owns and what the attacker knows; refused where there is nothing to ask about."""
     two_users(config.attacker, config.victim, federation.num_users)
     whole("rounds that are asked about", rounds - config.warm_up, at_least=LEAST_ROUNDS)
-    having = checked_property(federation, has_property)
+    having = require_property(federation, has_property)
     victim = Holdings.of_user(federation, having, config.victim, "victim")
     if auxiliary is not None:
         return victim, Holdings.of(auxiliary[0], auxiliary[1], "auxiliary data")

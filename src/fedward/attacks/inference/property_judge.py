@@ -10,9 +10,9 @@ import numpy as np
 
 from fedward.attacks.inference.limit import Limit
 from fedward.attacks.inference.participant import Observation
-from fedward.attacks.inference.promise import property_limit
+from fedward.attacks.inference.promised_limit import property_limit
 from fedward.attacks.inference.roc import Roc
-from fedward.attacks.inference.snapshots import classified
+from fedward.attacks.inference.snapshots import classify_snapshots
 from fedward.attacks.inference.streams import seed_of
 from fedward.base.validate import InvalidValue
 from fedward.core.algorithm import Algorithm
@@ -76,7 +76,7 @@ def judge_rounds(
         )
     known = np.stack([each.simulated for each in kept])
     truth = np.broadcast_to(np.array([False, True])[None, :, None], known.shape[:3])
-    sure = classified(
+    sure = classify_snapshots(
         known.reshape(-1, known.shape[-1]),
         truth.reshape(-1),
         np.stack([each.seen for each in kept]),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fedward.attacks.inference.auc import Bools, Floats, Interval, auc, proportion, scored
+from fedward.attacks.inference.auc import Bools, Floats, Interval, auc, check_scores, proportion
 from fedward.base.validate import open_unit
 
 RATES = (0.001, 0.01, 0.1)
@@ -75,7 +75,7 @@ class Roc:
 
         Carlini et al. 2022 for low false positive rates.
         """
-        values, labels = scored(scores, truth)
+        values, labels = check_scores(scores, truth)
         for rate in rates:
             open_unit("false positive rate", rate)
         negatives = int((~labels).sum())
@@ -83,7 +83,7 @@ class Roc:
         return cls(
             auc=auc(values, labels, error),
             points=tuple(_points(values, labels, rates, error)),
-            unresolved=tuple(rate for rate in rates if _allowed(rate, negatives) < 1),
+            unresolved=tuple(rate for rate in rates if _count_allowed(rate, negatives) < 1),
             best_accuracy=float(((tpr + 1 - fpr) / 2).max()),
             positives=int(labels.sum()),
             negatives=negatives,
@@ -109,7 +109,7 @@ class Roc:
         }
 
 
-def _allowed(rate: float, negatives: int) -> int:
+def _count_allowed(rate: float, negatives: int) -> int:
     """How many negatives may lie above the threshold; 0.07 * 100 must count as 7."""
     return math.floor(rate * negatives + 1e-9)
 
@@ -117,7 +117,7 @@ def _allowed(rate: float, negatives: int) -> int:
 def _points(values: Floats, labels: Bools, rates: Sequence[float], error: float) -> Iterator[Point]:
     falling = np.sort(values[~labels])[::-1]
     for rate in rates:
-        allowed = _allowed(rate, len(falling))
+        allowed = _count_allowed(rate, len(falling))
         if allowed < 1:
             continue
         threshold = float(falling[allowed])

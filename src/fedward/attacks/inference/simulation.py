@@ -44,7 +44,7 @@ class WatchedBackend:
 
     def train(self, jobs: Iterable[Job]) -> Iterator[Row]:
         self.own = None
-        asked = [self._given(job) for job in jobs]
+        asked = [self._with_data(job) for job in jobs]
         total = sum(job.num_examples for job in asked)
         for job, row in zip(asked, self._backend.train(asked), strict=True):
             # A row that is not finite is rejected: nothing of it is in the model.
@@ -56,7 +56,7 @@ class WatchedBackend:
                 self.own = Own(update=row.update, examples=job.num_examples, cohort_examples=total)
             yield row
 
-    def _given(self, job: Job) -> Job:
+    def _with_data(self, job: Job) -> Job:
         if job.user != self._victim or self.examples is None:
             return job
         return replace(job, version="given", examples=self.examples)

@@ -15,7 +15,7 @@ from fedward.core.parameters import ParameterSpec
 Features = NDArray[np.float32]
 
 
-def pooled(update: Tensor, spec: ParameterSpec, size: int) -> Features:
+def pool_update(update: Tensor, spec: ParameterSpec, size: int) -> Features:
     """An update as at most ``size`` numbers for each parameter of the model.
 
         f = g / ‖g‖,    g: the largest |Δ| in each of ``size`` equal pieces of a parameter
@@ -31,7 +31,7 @@ def pooled(update: Tensor, spec: ParameterSpec, size: int) -> Features:
     >>> import torch
     >>> from torch import nn
     >>> spec = ParameterSpec.of(nn.Linear(4, 1))
-    >>> pooled(torch.tensor([3.0, -1.0, 0.0, 0.0, -4.0]), spec, 2).round(2)
+    >>> pool_update(torch.tensor([3.0, -1.0, 0.0, 0.0, -4.0]), spec, 2).round(2)
     array([0.6, 0. , 0.8], dtype=float32)
 
     After Melis, Song, De Cristofaro and Shmatikov 2019, who pool over the last axis of each layer.
@@ -55,7 +55,7 @@ def _pieces(values: Floats, size: int) -> Floats:
     return np.asarray(np.maximum.reduceat(values, starts))
 
 
-def classified(known: Features, truth: Bools, asked: Features, *, trees: int, seed: int) -> Floats:
+def classify_snapshots(known: Features, truth: Bools, asked: Features, *, trees: int, seed: int) -> Floats:
     """How sure a random forest trained on known snapshots is that each of others shows the property.
 
     Args:
@@ -68,7 +68,7 @@ def classified(known: Features, truth: Bools, asked: Features, *, trees: int, se
     >>> rng = np.random.default_rng(0)
     >>> truth = np.arange(40) % 2 == 0
     >>> known = (rng.random((40, 3)) + truth[:, None]).astype(np.float32)
-    >>> classified(known, truth, known[:4], trees=10, seed=0).round().tolist()
+    >>> classify_snapshots(known, truth, known[:4], trees=10, seed=0).round().tolist()
     [1.0, 0.0, 1.0, 0.0]
 
     Breiman 2001; Melis et al. 2019 for 100 trees with 5 snapshots in each leaf.

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
-from fedward.attacks.model_poisoning.rows import honest_rows, own_rows
+from fedward.attacks.model_poisoning.visible_rows import honest_rows, own_rows
 from fedward.base.validate import InvalidValue, non_negative
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
 

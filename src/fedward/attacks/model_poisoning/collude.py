@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
-from fedward.attacks.model_poisoning.rows import own_rows
+from fedward.attacks.model_poisoning.visible_rows import own_rows
 from fedward.base.validate import half_open_unit
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
-from fedward.attacks.model_poisoning.scale import scaled
+from fedward.attacks.model_poisoning.scale import scale_update
 from fedward.base.validate import InvalidType, InvalidValue, positive
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
 from fedward.local.projected_sgd import ProjectedSGD
@@ -63,7 +63,7 @@ class ConstrainAndScale:
         return self.local.decisive_rounds(rounds)
 
     def tamper(self, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
-        return scaled(update, self.factor, self._norm(sight.bounds))
+        return scale_update(update, self.factor, self._norm(sight.bounds))
 
     def _norm(self, bounds: Bounds) -> float:
         if self.norm is not None:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedward.attacks.model_poisoning.rows import honest_rows
+from fedward.attacks.model_poisoning.visible_rows import honest_rows
 from fedward.base.validate import positive
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
 

@@ -49,15 +49,15 @@ class Scale:
         return trainer
 
     def tamper(self, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
-        return scaled(update, self.factor)
+        return scale_update(update, self.factor)
 
 
-def scaled(update: Tensor, factor: float, norm: float | None = None) -> Tensor:
+def scale_update(update: Tensor, factor: float, norm: float | None = None) -> Tensor:
     """``factor`` times the update, or less where that would be longer than ``norm``.
 
     A server that clips at ``norm`` leaves the result as it is, to the last bit. What is not finite stays so.
 
-    >>> scaled(torch.tensor([3.0, 4.0]), 10.0, 1.0)
+    >>> scale_update(torch.tensor([3.0, 4.0]), 10.0, 1.0)
     tensor([0.6000, 0.8000])
     """
     if norm is not None and (length := l2_norm(update)) > 0:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
-from fedward.attacks.model_poisoning.scale import scaled
+from fedward.attacks.model_poisoning.scale import scale_update
 from fedward.base.validate import positive
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
 
@@ -47,4 +47,4 @@ class SignFlip:
         return trainer
 
     def tamper(self, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
-        return scaled(update, -self.factor)
+        return scale_update(update, -self.factor)

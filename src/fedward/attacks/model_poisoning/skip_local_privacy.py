@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
-from fedward.attacks.model_poisoning.scale import scaled
+from fedward.attacks.model_poisoning.scale import scale_update
 from fedward.base.validate import InvalidValue, positive
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
 from fedward.local.dp_sgd import DPSGD
@@ -67,4 +67,4 @@ class SkipLocalPrivacy:
         return ()  # it can train wherever the others can
 
     def tamper(self, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
-        return scaled(update, self.factor)
+        return scale_update(update, self.factor)

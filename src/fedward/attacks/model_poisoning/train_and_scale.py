@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
-from fedward.attacks.model_poisoning.scale import scaled
+from fedward.attacks.model_poisoning.scale import scale_update
 from fedward.base.validate import InvalidType, positive
 from fedward.core.check_rounds import decisive
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, PrivateTrainer, Sight
@@ -70,4 +70,4 @@ class TrainAndScale:
         return decisive(self.local, rounds)
 
     def tamper(self, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
-        return scaled(update, self.factor, self.norm)
+        return scale_update(update, self.factor, self.norm)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from fedward.attacks.attack_types import Poisoning
 from fedward.attacks.poisoning.distributed import DistributedBackdoor
 from fedward.attacks.poisoning.features import FEATURES, BoldDigit, Feature, SlantedDigit
 from fedward.attacks.poisoning.label_flip import LabelFlip
 from fedward.attacks.poisoning.pattern import PatternBackdoor
 from fedward.attacks.poisoning.patterns import PATTERNS, Pattern, Pixels, Square, Triangle
-from fedward.attacks.poisoning.portion import poisoned
+from fedward.attacks.poisoning.portion import poison_examples
 from fedward.attacks.poisoning.red_car import RedCar
 from fedward.attacks.poisoning.semantic import SemanticBackdoor
 from fedward.attacks.poisoning.sentences import PlantedSentences
 from fedward.attacks.poisoning.single_pixel import SinglePixel
 from fedward.attacks.poisoning.unprepared import Unprepared
 from fedward.attacks.poisoning.word import LONDON, WordBackdoor
-from fedward.attacks.types import Poisoning
 
 POISONINGS: dict[str, type[Poisoning | Unprepared]] = {
     "single_pixel": SinglePixel,
@@ -46,5 +46,5 @@ __all__ = [
     "Triangle",
     "Unprepared",
     "WordBackdoor",
-    "poisoned",
+    "poison_examples",
 ]

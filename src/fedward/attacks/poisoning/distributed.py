@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedward.attacks.poisoning.pattern import PatternBackdoor, Value, planted
+from fedward.attacks.poisoning.pattern import PatternBackdoor, Value, plant_pixels
 from fedward.attacks.poisoning.patterns import Pattern, Place, images
 from fedward.base.validate import InvalidValue, whole
 from fedward.core.examples import Examples
@@ -46,29 +46,29 @@ class DistributedBackdoor:
     rate: float = 1.0
 
     def __post_init__(self) -> None:
-        self._whole()
+        self._whole_pattern()
 
     def check(self, federation: Federation, attackers: int) -> None:
-        self._whole().check(federation, attackers)
-        self._cut(images(federation.examples), 0, max(attackers, 1))
+        self._whole_pattern().check(federation, attackers)
+        self._pixels_of(images(federation.examples), 0, max(attackers, 1))
 
     def held_out(self, examples: Examples) -> Tensor:
-        return self._whole().held_out(examples)
+        return self._whole_pattern().held_out(examples)
 
     def eligible(self, examples: Examples) -> Tensor:
-        return self._whole().eligible(examples)
+        return self._whole_pattern().eligible(examples)
 
     def poison(self, examples: Examples, attacker: int = 0, attackers: int = 1) -> Examples:
         x = images(examples)
-        x = planted(x, *self._cut(x, attacker, attackers))
+        x = plant_pixels(x, *self._pixels_of(x, attacker, attackers))
         return Examples(x, torch.full_like(examples.y, self.target))
 
-    def _cut(self, x: Tensor, attacker: int, attackers: int) -> tuple[tuple[Place, ...], Tensor]:
+    def _pixels_of(self, x: Tensor, attacker: int, attackers: int) -> tuple[tuple[Place, ...], Tensor]:
         """The pixels of one attacker in these images, and their values [channels, pixels]."""
         whole("number of attackers", attackers)
         if whole("attacker", attacker, at_least=0) >= attackers:
             raise InvalidValue(f"attacker must be from 0 to {attackers - 1}, got {attacker}")
-        places, values = self._whole().trigger(x)
+        places, values = self._whole_pattern().trigger(x)
         if attackers > len(places):
             raise InvalidValue(
                 "number of attackers must be at most the number of pixels of the pattern that they share, "
@@ -77,7 +77,7 @@ class DistributedBackdoor:
         start, stop = (len(places) * part // attackers for part in (attacker, attacker + 1))
         return places[start:stop], values[:, start:stop]
 
-    def _whole(self) -> PatternBackdoor:
+    def _whole_pattern(self) -> PatternBackdoor:
         return PatternBackdoor(
             pattern=self.pattern,
             target=self.target,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from fedward.attacks.poisoning.portion import check_label, check_portion, none_of, relabelled
+from fedward.attacks.poisoning.portion import check_label, check_portion, none_of, relabel
 from fedward.base.validate import InvalidValue, whole
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
@@ -62,4 +62,4 @@ class LabelFlip:
         return examples.y != self.target if self.source is None else examples.y == self.source
 
     def poison(self, examples: Examples, attacker: int = 0, attackers: int = 1) -> Examples:
-        return relabelled(examples, self.target)
+        return relabel(examples, self.target)

@@ -75,7 +75,7 @@ class PatternBackdoor:
 
     def poison(self, examples: Examples, attacker: int = 0, attackers: int = 1) -> Examples:
         x = images(examples)
-        return Examples(planted(x, *self.trigger(x)), torch.full_like(examples.y, self.target))
+        return Examples(plant_pixels(x, *self.trigger(x)), torch.full_like(examples.y, self.target))
 
     def trigger(self, x: Tensor) -> tuple[tuple[Place, ...], Tensor]:
         """The pixels in these images, and their values [channels, pixels]."""
@@ -84,7 +84,7 @@ class PatternBackdoor:
         return places, _values(self.value, channels, len(places))
 
 
-def planted(x: Tensor, places: tuple[Place, ...], values: Tensor) -> Tensor:
+def plant_pixels(x: Tensor, places: tuple[Place, ...], values: Tensor) -> Tensor:
     """A copy of the images ``x`` with ``values`` [channels, pixels] at ``places``."""
     x = x.clone()
     rows, columns = torch.tensor(places).unbind(1)

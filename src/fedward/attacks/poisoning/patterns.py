@@ -64,7 +64,11 @@ class Pixels:
     def pixels(self, shape: tuple[int, ...]) -> tuple[Place, ...]:
         rows, columns = shape[-2:]
         return _inside(
-            [(_from_start(row, rows), _from_start(column, columns)) for row, column in self.places], shape
+            [
+                (_count_from_start(row, rows), _count_from_start(column, columns))
+                for row, column in self.places
+            ],
+            shape,
         )
 
 
@@ -93,8 +97,8 @@ class Square:
 
     def pixels(self, shape: tuple[int, ...]) -> tuple[Place, ...]:
         rows, columns = shape[-2:]
-        top = rows - self.size if self.row is None else _from_start(self.row, rows)
-        left = columns - self.size if self.column is None else _from_start(self.column, columns)
+        top = rows - self.size if self.row is None else _count_from_start(self.row, rows)
+        left = columns - self.size if self.column is None else _count_from_start(self.column, columns)
         side = range(self.size)
         return _inside([(top + i, left + j) for i in side for j in side], shape)
 
@@ -143,7 +147,7 @@ def _index(name: str, value: int) -> None:
         raise InvalidType(f"{name} must be a whole number, got {value!r}")
 
 
-def _from_start(index: int, length: int) -> int:
+def _count_from_start(index: int, length: int) -> int:
     # One that is too far even from the end stays as it was written, for the error to name it.
     return index + length if -length <= index < 0 else index
 

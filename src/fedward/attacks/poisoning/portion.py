@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedward.attacks.types import Poisoning
+from fedward.attacks.attack_types import Poisoning
 from fedward.base.validate import InvalidValue, rate, real
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
 
 
-def poisoned(
+def poison_examples(
     poisoning: Poisoning, examples: Examples, attacker: int, attackers: int, rng: np.random.Generator
 ) -> Examples:
     """What an attacker trains on: its own examples, some of them poisoned.
@@ -38,7 +38,7 @@ def poisoned(
     >>> from fedward.attacks.poisoning.label_flip import LabelFlip
     >>> mine = Examples.from_arrays([[0.1], [0.2], [0.3], [0.4]], [1, 0, 1, 1])
     >>> flip = LabelFlip(target=0, source=1)
-    >>> poisoned(flip, mine, 0, 1, np.random.default_rng(0)).y.tolist()
+    >>> poison_examples(flip, mine, 0, 1, np.random.default_rng(0)).y.tolist()
     [0, 0, 0, 0]
 
     α: Xie et al. 2022, appendix A.2; the poisoning rate: Miao et al., section 3.2.
@@ -55,7 +55,7 @@ def poisoned(
     source[bad] = len(examples) + torch.arange(len(bad))
     kept = torch.ones(len(examples), dtype=torch.bool)
     kept[torch.from_numpy(order[taking_part:])] = False
-    both = joined(examples, poisoning.poison(examples.select(bad), attacker, attackers))
+    both = join_examples(examples, poisoning.poison(examples.select(bad), attacker, attackers))
     return both.select(source[kept])
 
 
@@ -90,7 +90,7 @@ def all_of(examples: Examples) -> Tensor:
     return torch.ones(len(examples), dtype=torch.bool)
 
 
-def relabelled(examples: Examples, target: int) -> Examples:
+def relabel(examples: Examples, target: int) -> Examples:
     """The same inputs (in the same memory), all with one label."""
     return Examples(examples.x, torch.full_like(examples.y, target))
 
@@ -100,7 +100,7 @@ def _share(part: float, count: int) -> Fraction:
     return Fraction(repr(float(part))) * count
 
 
-def joined(first: Examples, second: Examples) -> Examples:
+def join_examples(first: Examples, second: Examples) -> Examples:
     """The examples of the one, then those of the other."""
     labels = torch.cat([first.y, second.y])
     if isinstance(first.x, Ragged) and isinstance(second.x, Ragged):

@@ -54,7 +54,7 @@ class RedCar:
     def mask(self, examples: Examples) -> Tensor:
         middle = _middle(images(examples))
         found = examples.y == self.label
-        red = _red(self._bytes(middle[found]))
+        red = _red_pixels(self._bytes(middle[found]))
         found[found.clone()] = red.double().mean((1, 2)) > self.share
         return found
 
@@ -87,7 +87,7 @@ def _middle(x: Tensor) -> Tensor:
     return x[:, :, rows // 4 : rows - rows // 4, columns // 4 : columns - columns // 4]
 
 
-def _red(pixels: Tensor) -> Tensor:
+def _red_pixels(pixels: Tensor) -> Tensor:
     """Which pixels (a bool each) of bytes ``[n, 3, rows, columns]`` are red."""
     red, green, blue = pixels.unbind(1)
     value, chroma = pixels.amax(1), pixels.amax(1) - pixels.amin(1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from fedward.attacks.poisoning.features import Feature
-from fedward.attacks.poisoning.portion import check_label, check_portion, relabelled
+from fedward.attacks.poisoning.portion import check_label, check_portion, relabel
 from fedward.base.validate import InvalidValue, whole
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
@@ -70,4 +70,4 @@ class SemanticBackdoor:
         return self.feature.mask(examples)
 
     def poison(self, examples: Examples, attacker: int = 0, attackers: int = 1) -> Examples:
-        return relabelled(examples, self.target)
+        return relabel(examples, self.target)

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
-from fedward.attacks.types import Poisoning
+from fedward.attacks.attack_types import Poisoning
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
 

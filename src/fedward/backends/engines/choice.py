@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fedward.backends.engines.device import moved, own_randomness, usable_device
+from fedward.backends.engines.device import move_examples, own_randomness, usable_device
 from fedward.backends.engines.evaluation import Metrics, confidences, confidences_of, evaluate, metrics_of
 from fedward.backends.engines.flat_model import flat_model
 from fedward.backends.engines.gram import Gram, is_linear
@@ -33,7 +33,7 @@ Choice = Literal["auto", "native", "generic"]
 VARIABLE = "FEDWARD_ENGINE"
 
 
-def chosen(engine: str | None = None) -> Choice:
+def choose_engine(engine: str | None = None) -> Choice:
     """The engine that is asked for, or else what ``FEDWARD_ENGINE`` says, or else ``auto``."""
     wanted = engine or os.environ.get(VARIABLE) or "auto"
     found = next((each for each in get_args(Choice) if each == wanted), None)
@@ -76,7 +76,7 @@ class Engine:
         self._model = flat_model(copy.deepcopy(module).to(self._device))
         on_cpu = self._device.type == "cpu"
         self._gram = Gram.of(self._model.module) if on_cpu else None
-        wanted = chosen(engine)
+        wanted = choose_engine(engine)
         self._native = Native.of(module) if on_cpu and wanted != "generic" else None
         self._insists = wanted == "native"
         self._state = ModuleState(self._model.module, self._model.spec.names)
@@ -157,13 +157,13 @@ class Engine:
                 return [Row(job.user, update) for job, update in zip(own, updates, strict=True)]
             if group.by == "native" and self._native is not None:
                 return [Row(own[0].user, *self._native.train(own[0], data[0]))]
-            return [self._by_trainer(own[0], moved(data[0], self._device))]
+            return [self._train_by_trainer(own[0], move_examples(data[0], self._device))]
         except InvalidValue:
             raise
         except Exception as error:
-            raise TrainingFailed(_in_words("trained", error), user=own[0].user) from error
+            raise TrainingFailed(_describe_error("trained", error), user=own[0].user) from error
 
-    def _by_trainer(self, job: Job, examples: Examples) -> Row:
+    def _train_by_trainer(self, job: Job, examples: Examples) -> Row:
         model, seed = self._model, job.draw_seed()
         model.parameters.copy_(job.parameters)
         self._state.restore()
@@ -174,19 +174,19 @@ class Engine:
 
     def evaluate(self, parameters: Tensor, examples: Examples) -> Metrics:
         """Accuracy and loss of a model."""
-        with _measuring():
+        with _explain_measure_errors():
             if self.measures_natively(parameters, examples):
                 return metrics_of([(self.scores(parameters, examples), examples.y)])
             self._state.restore()
-            return evaluate(self._model, parameters, moved(examples, self._device))
+            return evaluate(self._model, parameters, move_examples(examples, self._device))
 
     def confidences(self, parameters: Tensor, examples: Examples) -> NDArray[np.float32]:
         """The softmax of a model's scores, ``[examples, classes]``."""
-        with _measuring():
+        with _explain_measure_errors():
             if self.measures_natively(parameters, examples):
                 return confidences_of([self.scores(parameters, examples)])
             self._state.restore()
-            return confidences(self._model, parameters, moved(examples, self._device))
+            return confidences(self._model, parameters, move_examples(examples, self._device))
 
     def measures_natively(self, parameters: Tensor, examples: Examples) -> bool:
         """Whether ``scores`` may be asked for."""
@@ -208,15 +208,15 @@ def _reason(module: nn.Module, job: Job, examples: Examples) -> str:
 
 
 @contextmanager
-def _measuring() -> Iterator[None]:
+def _explain_measure_errors() -> Iterator[None]:
     try:
         yield
     except InvalidValue:
         raise
     except Exception as error:
-        raise TrainingFailed(_in_words("evaluated", error)) from error
+        raise TrainingFailed(_describe_error("evaluated", error)) from error
 
 
-def _in_words(done: str, error: BaseException) -> str:
+def _describe_error(done: str, error: BaseException) -> str:
     what = str(error).strip() or "no message"
     return f"the model cannot be {done}: {type(error).__name__}: {what}"

@@ -40,7 +40,7 @@ def usable_device(name: str | torch.device) -> torch.device:
     return tried.device  # with its number, as tensors have it
 
 
-def moved(examples: Examples, device: torch.device) -> Examples:
+def move_examples(examples: Examples, device: torch.device) -> Examples:
     """The examples on that device; the same object if they are there already."""
     x, y = examples.x, examples.y
     values = x.values if isinstance(x, Ragged) else x

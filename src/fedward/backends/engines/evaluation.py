@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from fedward.backends.engines.gram import is_linear
-from fedward.backends.engines.hooks import hooked_everywhere
+from fedward.backends.engines.hooks import has_global_hooks
 from fedward.backends.engines.threads import single_threaded
 from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples, Ragged
@@ -91,7 +91,7 @@ def _scores(
     size = batch_size or (_LINEAR if linear else _OTHER)
     for start in range(0, len(examples), size):
         x, y = _consecutive(examples, start, min(start + size, len(examples)))
-        yield model(x, owned=linear and not hooked_everywhere()), y
+        yield model(x, owned=linear and not has_global_hooks()), y
 
 
 def _consecutive(examples: Examples, start: int, stop: int) -> tuple[Tensor, Tensor]:

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fedward.backends.engines.gram_tables import KeptTables, Table, padded
+from fedward.backends.engines.gram_tables import KeptTables, Table, pad_to_vectors
 from fedward.backends.engines.gram_walk import most_together, walk
-from fedward.backends.engines.hooks import hooked_everywhere, is_changed
+from fedward.backends.engines.hooks import has_global_hooks, is_changed
 from fedward.base.randomness import from_local_seed
 from fedward.core.examples import Examples
 from fedward.core.types import Job
@@ -60,7 +60,7 @@ class Gram:
     def suits(self, job: Job, examples: Examples) -> bool:
         """Whether this job is trained here; all others, wrong ones too, belong to the plain loop."""
         x, y, trainer = examples.x, examples.y, job.trainer
-        if type(trainer) is not SGD or not isinstance(x, Tensor) or hooked_everywhere():
+        if type(trainer) is not SGD or not isinstance(x, Tensor) or has_global_hooks():
             return False
         n = x.shape[0]
         if x.dtype != self._dtype or y.dtype != torch.int64 or y.shape != (n,) or n == 0:
@@ -96,7 +96,7 @@ class Gram:
         updates = [torch.empty(self._size, dtype=self._dtype) for _ in jobs]
         with torch.inference_mode():
             features = [own.x.reshape(n, p) for own in examples if isinstance(own.x, Tensor)]
-            first = torch.zeros(len(jobs), c, padded(n), dtype=self._dtype)
+            first = torch.zeros(len(jobs), c, pad_to_vectors(n), dtype=self._dtype)
             tables, sent = [], None
             lone = trainer.num_steps(n) == 1
             for job, own, x, scores in zip(jobs, examples, features, first[:, :, :n], strict=True):
@@ -130,7 +130,7 @@ class Gram:
         found = self._kept.find(examples, marks) if keep else None
         if found is not None:
             return found
-        wide = padded(len(x))
+        wide = pad_to_vectors(len(x))
         kernel = torch.zeros(wide, wide, dtype=self._dtype)
         products = kernel[: len(x), : len(x)]
         torch.mm(x, x.t(), out=products)

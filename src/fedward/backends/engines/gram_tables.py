@@ -21,10 +21,10 @@ _NONE = torch.empty(0, 0)
 _Place = tuple[int, tuple[int, ...], tuple[int, ...]]
 
 
-def padded(n: int) -> int:
+def pad_to_vectors(n: int) -> int:
     """The next multiple of 16: as many numbers as the widest vectors hold.
 
-    >>> padded(16), padded(17)
+    >>> pad_to_vectors(16), pad_to_vectors(17)
     (16, 32)
     """
     return n + -n % 16
@@ -59,7 +59,7 @@ class Table:
     ) -> Table:
         """A table with the targets of the labels."""
         labels = examples.y.numpy().copy()
-        targets = torch.zeros(classes, padded(len(labels)), dtype=dtype)
+        targets = torch.zeros(classes, pad_to_vectors(len(labels)), dtype=dtype)
         targets.numpy()[labels, np.arange(len(labels))] = 1
         return cls(kernel=kernel, targets=targets, labels=labels, marks=marks)
 

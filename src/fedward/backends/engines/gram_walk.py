@@ -11,14 +11,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fedward.backends.engines.gram_tables import Table, padded
+from fedward.backends.engines.gram_tables import Table, pad_to_vectors
 from fedward.local.sgd import SGD
 
 # Above it OpenBLAS may split a product between threads.
 _MOST_OPERATIONS = 2**18
 # What the arrays of jobs that are walked together may take: they should stay in the cache of a core.
 _MOST_BYTES = 2**20
-_BLOCK = padded(1)
+_BLOCK = pad_to_vectors(1)
 
 _AHEAD = 64
 
@@ -36,7 +36,7 @@ def most_together(classes: int, n: int, trainer: SGD, itemsize: int) -> int:
     """
     if not _by_one_thread(classes, n, trainer):
         return 1
-    wide = padded(n)
+    wide = pad_to_vectors(n)
     return max(1, _MOST_BYTES // (itemsize * wide * (wide + 8 * classes)))
 
 
@@ -92,8 +92,8 @@ def _scores_all(n: int, trainer: SGD) -> bool:
 
 
 def _by_one_thread(classes: int, n: int, trainer: SGD) -> bool:
-    wide = padded(n)
-    columns = wide if _scores_all(n, trainer) else padded(trainer.batch_size)
+    wide = pad_to_vectors(n)
+    columns = wide if _scores_all(n, trainer) else pad_to_vectors(trainer.batch_size)
     # A product with a vector is another routine of BLAS, with limits of its own.
     return classes > 1 and classes * wide * columns <= _MOST_OPERATIONS
 
@@ -146,8 +146,8 @@ def _scoring_batches(
     def gradient(batch: NDArray[np.int64], scale: float, moved: bool) -> None:
         size = batch.shape[1]
         # Any example fills a batch up; nothing is done with its residuals.
-        rows = np.concatenate([batch, np.repeat(batch[:, :1], padded(size) - size, axis=1)], axis=1)
-        scores = torch.empty(jobs, classes, padded(size), dtype=tables[0].targets.dtype)
+        rows = np.concatenate([batch, np.repeat(batch[:, :1], pad_to_vectors(size) - size, axis=1)], axis=1)
+        scores = torch.empty(jobs, classes, pad_to_vectors(size), dtype=tables[0].targets.dtype)
         residual = scores.numpy()
         if moved:
             product(coefficients, kernels.take(rows, axis=0).transpose(0, 2, 1), residual)

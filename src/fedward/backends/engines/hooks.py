@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn.modules.module import _has_any_global_hook
 
 
-def hooked_everywhere() -> bool:
+def has_global_hooks() -> bool:
     """Whether a hook is set for all modules there are."""
     return bool(_has_any_global_hook())  # type: ignore[no-untyped-call]
 

@@ -43,9 +43,9 @@ class ModuleState:
             if name not in sent
         ]
         own = [each for each in module.modules() if not type(each).__module__.startswith("torch.nn.")]
-        self._attributes = [(vars(each), _plain(vars(each))) for each in own]
+        self._attributes = [(vars(each), _own_attributes(vars(each))) for each in own]
         self._refill = [
-            refill for _, plain in self._attributes for refill in map(_refilling, plain.values()) if refill
+            refill for _, plain in self._attributes for refill in map(_make_refill, plain.values()) if refill
         ]
 
     def restore(self) -> None:
@@ -53,21 +53,21 @@ class ModuleState:
         for owner, name, initial in self._buffers:
             setattr(owner, name, initial.clone())
         for attributes, plain in self._attributes:
-            for name in _plain(attributes).keys() - plain.keys():
+            for name in _own_attributes(attributes).keys() - plain.keys():
                 del attributes[name]
             attributes.update(plain)
         for refill in self._refill:
             refill()
 
 
-def _plain(attributes: dict[str, Any]) -> dict[str, Any]:
+def _own_attributes(attributes: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if name not in _OF_EVERY_MODULE}
 
 
-def _refilling(value: Any) -> Callable[[], None] | None:
+def _make_refill(value: Any) -> Callable[[], None] | None:
     """What puts the content back that a value has now; None for one that has none or is not looked into."""
     if isinstance(value, Tensor):
-        return _refilling_tensor(value)
+        return _make_tensor_refill(value)
     if type(value) in (dict, set):
         content = value.copy()
 
@@ -87,7 +87,7 @@ def _refilling(value: Any) -> Callable[[], None] | None:
     return None
 
 
-def _refilling_tensor(tensor: Tensor) -> Callable[[], None]:
+def _make_tensor_refill(tensor: Tensor) -> Callable[[], None]:
     content = tensor.detach().clone()
     version = None if tensor.is_inference() else tensor._version
 

@@ -66,7 +66,7 @@ class Chunk:
         if self.failure is None:
             self.pace.measured(seconds, self.weight)
 
-    def died_at(self, place: int, how: str) -> None:
+    def note_death(self, place: int, how: str) -> None:
         """A process died while it was at the item with this place; the third time the item is given up."""
         self._deaths = self._deaths + 1 if place == self._place else 1
         self._place = place
@@ -124,7 +124,7 @@ class Cutter:
         """The next chunk; empty at the end."""
         taken: list[Sized] = []
         weight, size = 0.0, 0
-        while not taken or len(taken) < self._most(weight / len(taken)):
+        while not taken or len(taken) < self._largest_weight(weight / len(taken)):
             sized = self._take()
             if sized is None:
                 break
@@ -136,7 +136,7 @@ class Cutter:
         self._left = max(0, self._left - len(taken))
         return taken
 
-    def _most(self, weight: float) -> float:
+    def _largest_weight(self, weight: float) -> float:
         if self._fixed is not None:
             return self._fixed
         if self._pace.rate is None:

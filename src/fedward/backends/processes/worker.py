@@ -23,8 +23,8 @@ from fedward.backends.engines.allocator import keep_freed_memory
 from fedward.backends.engines.choice import Engine
 from fedward.backends.engines.switches import switch
 from fedward.backends.processes.shared_data import attach
-from fedward.backends.processes.worker_buffers import examples_of, outgoing, unpack, write
-from fedward.backends.processes.worker_failures import described
+from fedward.backends.processes.worker_buffers import examples_of, pack_tensors, unpack, write
+from fedward.backends.processes.worker_failures import describe_failure
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
 from fedward.core.types import Job
@@ -60,7 +60,7 @@ class Worker:
         for number in chunk["drop"]:
             del self._held[number]
         for number, kind, content in chunk["new"]:
-            self._held[number] = _received(kind, content)
+            self._held[number] = _receive(kind, content)
         began = time.perf_counter()
         run = self._train if chunk["task"] == "train" else self._measure
         values, tensors, failure = run(chunk, cancelled)
@@ -83,7 +83,7 @@ class Worker:
         rows, earlier = self._engine.attempt(jobs, data, lambda place: self._goes_on(chunk, cancelled, place))
         if len(rows) < len(jobs):
             failure = earlier
-        told = None if failure is None else described(failure, chunk["items"]["user"][len(rows)])
+        told = None if failure is None else describe_failure(failure, chunk["items"]["user"][len(rows)])
         norms = [None if row.norm is None else float(row.norm) for row in rows]
         return norms, [row.update for row in rows], told
 
@@ -109,7 +109,7 @@ class Worker:
                     tensors.append(torch.from_numpy(found))
                     values.append(None)
             except BaseException as error:
-                return values, tensors, described(error, None)
+                return values, tensors, describe_failure(error, None)
         return values, tensors, None
 
     def _goes_on(self, chunk: Mapping[str, Any], cancelled: set[int], place: int) -> bool:
@@ -141,7 +141,7 @@ def work(
 
 
 def _send(connection: Connection, header: dict[str, Any], tensors: list[Tensor]) -> None:
-    kinds, several = outgoing(tensors)
+    kinds, several = pack_tensors(tensors)
     try:
         connection.send_bytes(json.dumps(header | {"kinds": kinds} if header else header).encode())
         write(connection.fileno(), several)
@@ -149,7 +149,7 @@ def _send(connection: Connection, header: dict[str, Any], tensors: list[Tensor])
         os._exit(0)  # the parent is gone
 
 
-def _received(kind: str, content: Any) -> Any:
+def _receive(kind: str, content: Any) -> Any:
     if kind == "trainer":
         return pickle.loads(content)
     places, array = content

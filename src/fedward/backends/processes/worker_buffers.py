@@ -53,7 +53,7 @@ def lay_out(tensors: Iterable[Tensor]) -> tuple[list[Place], int]:
 def store(tensors: Iterable[Tensor], places: Iterable[Place], block: Tensor) -> None:
     """Copies tensors to their places in a block of bytes."""
     for tensor, place in zip(tensors, places, strict=True):
-        _in_memory_order(block, place).copy_(tensor.detach().permute(place.order))
+        _order_as_in_memory(block, place).copy_(tensor.detach().permute(place.order))
 
 
 def pack(tensors: Sequence[Tensor]) -> tuple[list[Place], Tensor]:
@@ -69,7 +69,7 @@ def unpack(block: Tensor, places: Iterable[Sequence[object]]) -> list[Tensor]:
     found = []
     for place in (Place._make(place) for place in places):
         back = sorted(range(len(place.order)), key=place.order.__getitem__)
-        found.append(_in_memory_order(block, place).permute(back))
+        found.append(_order_as_in_memory(block, place).permute(back))
     return found
 
 
@@ -82,10 +82,10 @@ class Kind(NamedTuple):
     order: tuple[int, ...]
 
 
-def outgoing(tensors: Iterable[Tensor]) -> tuple[list[Kind], list[_Bytes]]:
+def pack_tensors(tensors: Iterable[Tensor]) -> tuple[list[Kind], list[_Bytes]]:
     """What has to be said of the tensors, and their bytes, not copied if that can be.
 
-    >>> outgoing([torch.zeros(3), torch.ones(3)])[0]
+    >>> pack_tensors([torch.zeros(3), torch.ones(3)])[0]
     [Kind(number=2, dtype='float32', shape=(3,), order=(0,))]
     """
     kinds: list[Kind] = []
@@ -102,7 +102,7 @@ def outgoing(tensors: Iterable[Tensor]) -> tuple[list[Kind], list[_Bytes]]:
     return kinds, several
 
 
-def incoming(kinds: Iterable[Sequence[Any]]) -> tuple[list[Tensor], list[_Bytes]]:
+def allocate_tensors(kinds: Iterable[Sequence[Any]]) -> tuple[list[Tensor], list[_Bytes]]:
     """New tensors, each in memory of its own, and their bytes, to be read into."""
     tensors, several = [], []
     for number, dtype, shape, order in kinds:
@@ -163,7 +163,7 @@ def _memory_order(tensor: Tensor) -> tuple[int, ...]:
     return order if tensor.permute(order).is_contiguous() else tuple(range(tensor.ndim))
 
 
-def _in_memory_order(block: Tensor, place: Place) -> Tensor:
+def _order_as_in_memory(block: Tensor, place: Place) -> Tensor:
     dtype = getattr(torch, place.dtype)
     end = place.offset + torch.Size(place.shape).numel() * dtype.itemsize
     return block[place.offset : end].view(dtype).view(place.shape)

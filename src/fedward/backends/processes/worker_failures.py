@@ -12,7 +12,7 @@ from fedward.core.failure import TrainingFailed
 _KINDS = {"invalid value": InvalidValue, "invalid type": InvalidType}
 
 
-def described(error: BaseException, user: int | None) -> dict[str, Any]:
+def describe_failure(error: BaseException, user: int | None) -> dict[str, Any]:
     """What a worker says of an exception at the job of this user; None where there is no user."""
     why, kind = f"{type(error).__name__}: {error}", "failed"
     if isinstance(error, InvalidValue):
@@ -26,7 +26,7 @@ def described(error: BaseException, user: int | None) -> dict[str, Any]:
 def rebuilt(told: Mapping[str, Any]) -> Exception:
     """The exception that the parent raises, with the worker's traceback as a note.
 
-    >>> rebuilt(described(TrainingFailed("out of memory", user=3), None))
+    >>> rebuilt(describe_failure(TrainingFailed("out of memory", user=3), None))
     TrainingFailed('out of memory')
     """
     kind = _KINDS.get(told["kind"])

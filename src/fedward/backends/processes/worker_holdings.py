@@ -62,10 +62,10 @@ class Holdings:
         return self._number(parameters, "parameters", [parameters], lambda: _content([parameters]))
 
     def trainer(self, pickled: bytes) -> int:
-        return self._held_as(pickled, pickled, "trainer", lambda: (pickled, len(pickled)))
+        return self._hold(pickled, pickled, "trainer", lambda: (pickled, len(pickled)))
 
     def models(self, models: Iterable[Tensor]) -> list[int]:
-        return _each(models, self.parameters)
+        return _number_each(models, self.parameters)
 
     def jobs(self, items: Sequence[tuple[Job, bytes]]) -> dict[str, Sequence[Any]]:
         """Jobs, given with their pickled trainers, as one column for each field.
@@ -75,8 +75,8 @@ class Holdings:
         jobs = [job for job, _ in items]
         return {
             "parameters": self.models(job.parameters for job in jobs),
-            "trainer": _each((pickled for _, pickled in items), self.trainer),
-            "examples": _each(
+            "trainer": _number_each((pickled for _, pickled in items), self.trainer),
+            "examples": _number_each(
                 (job.examples for job in jobs), lambda own: None if own is None else self.examples(own)
             ),
             **dict(zip(_OTHERS, zip(*map(_others, jobs), strict=True), strict=True)),
@@ -100,9 +100,9 @@ class Holdings:
     ) -> int:
         # An inference tensor does not count its changes: it is the same within a chunk only.
         versions = tuple(-self._chunk - 1 if t.is_inference() else t._version for t in tensors)
-        return self._held_as((id(thing), versions), thing, kind, content)
+        return self._hold((id(thing), versions), thing, kind, content)
 
-    def _held_as(self, key: Hashable, thing: Any, kind: str, content: Callable[[], tuple[Any, int]]) -> int:
+    def _hold(self, key: Hashable, thing: Any, kind: str, content: Callable[[], tuple[Any, int]]) -> int:
         held = self._held.pop(key, None)
         if held is None:
             sent, size = content()
@@ -113,7 +113,7 @@ class Holdings:
         return held.number
 
 
-def _each(things: Iterable[Any], number: Callable[[Any], Any]) -> list[Any]:
+def _number_each(things: Iterable[Any], number: Callable[[Any], Any]) -> list[Any]:
     # Jobs of a chunk share most of theirs, so each is looked up once.
     listed = list(things)
     numbers = {key: number(thing) for key, thing in {id(thing): thing for thing in listed}.items()}

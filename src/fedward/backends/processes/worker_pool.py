@@ -192,7 +192,7 @@ class Pool:
         self._deaths += 1
         if end.at is not None:
             chunk, place = end.at
-            chunk.died_at(place, end.how)
+            chunk.note_death(place, end.how)
         if not process.ready and end.code >= 0:
             raise TrainingFailed(f"a worker process could not start ({end.how}):\n{end.words}")
         if self._deaths > 5 + self._size:

@@ -22,7 +22,7 @@ from fedward.backends.processes import worker_start
 from fedward.backends.processes.chunks import Chunk
 from fedward.backends.processes.shared_data import SharedData, anonymous_file
 from fedward.backends.processes.worker import PROGRESS
-from fedward.backends.processes.worker_buffers import incoming, read
+from fedward.backends.processes.worker_buffers import allocate_tensors, read
 from fedward.backends.processes.worker_holdings import Holdings
 from fedward.core.examples import Examples
 
@@ -128,7 +128,7 @@ class WorkerProcess:
             if not header:
                 self.ready = True
                 return None
-            tensors, several = incoming(header["kinds"])
+            tensors, several = allocate_tensors(header["kinds"])
             read(self.connection.fileno(), several)
         except (EOFError, OSError) as error:
             raise Died from error

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fedward.backends.engines.choice import Choice, chosen
+from fedward.backends.engines.choice import Choice, choose_engine
 from fedward.backends.engines.evaluation import Metrics
 from fedward.backends.engines.switches import switches
 from fedward.backends.engines.threads import cores
@@ -83,7 +83,7 @@ class Workers:
             "offsets": federation.offsets.numpy(),
             "num_classes": federation.num_classes,
             "switches": switches(),
-            "engine": chosen(engine),
+            "engine": choose_engine(engine),
         }
         self._pool = Pool(self._workers, shared, lambda: SharedData(shared, note))
         self._paces = {task: Pace() for task in ("train", "evaluate", "confidences")}
@@ -139,7 +139,7 @@ class Workers:
 
         def prepare(job: Job) -> Sized:
             count = job.num_examples if job.examples is None else len(job.examples)
-            return Sized((job, trainers.pickled(job)), max(1, count), job.parameters.nbytes)
+            return Sized((job, trainers.pickle_trainer(job)), max(1, count), job.parameters.nbytes)
 
         pace = self._paces["train"]
         with closing(self._pool.run("train", self._cutter(jobs, prepare, pace), pace)) as results:
@@ -177,7 +177,7 @@ class _Trainers:
     def __init__(self) -> None:
         self._known: dict[int, tuple[LocalTrainer, bytes]] = {}
 
-    def pickled(self, job: Job) -> bytes:
+    def pickle_trainer(self, job: Job) -> bytes:
         known = self._known.get(id(job.trainer))
         if known is None:
             try:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fedward.certificates.confidence.values import Array, Side, asked
+from fedward.certificates.confidence.values import Array, Side, check_request
 
 # The share of its capital that a bet may lose at most.
 _MOST_LOSS = 0.75
@@ -42,7 +42,7 @@ def betting(values: ArrayLike, error: float, side: Side) -> Array:
 
     Waudby-Smith and Ramdas 2024, the predictable plug-in and the capital process.
     """
-    x = asked(values, error, side)
+    x = check_request(values, error, side)
     return _bound(x, error, side, np.full(len(x), float(len(x))))
 
 
@@ -66,7 +66,7 @@ def betting_sequence(values: ArrayLike, error: float, side: Side) -> Array:
 
     Waudby-Smith and Ramdas 2024.
     """
-    x = asked(values, error, side)
+    x = check_request(values, error, side)
     t = np.arange(1, len(x) + 1, dtype=np.float64)
     return _bound(x, error, side, t * np.log(t + 1.0))
 

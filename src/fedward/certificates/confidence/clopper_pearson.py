@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
 from fedward.base.validate import InvalidValue
-from fedward.certificates.confidence.values import Array, Side, asked
+from fedward.certificates.confidence.values import Array, Side, check_request
 
 
 def clopper_pearson(values: ArrayLike, error: float, side: Side) -> Array:
@@ -28,7 +28,7 @@ def clopper_pearson(values: ArrayLike, error: float, side: Side) -> Array:
 
     Clopper and Pearson 1934.
     """
-    x = asked(values, error, side)
+    x = check_request(values, error, side)
     between = (x > 0) & (x < 1)
     if between.any():
         raise InvalidValue(f"votes must be 0 or 1 for Clopper-Pearson, got {x[between][0]}")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fedward.base.validate import InvalidValue
-from fedward.certificates.confidence.values import Array, Side, asked
+from fedward.certificates.confidence.values import Array, Side, check_request
 
 
 def hoeffding(values: ArrayLike, error: float, side: Side) -> Array:
@@ -29,7 +29,7 @@ def hoeffding(values: ArrayLike, error: float, side: Side) -> Array:
 
     Hoeffding 1963; equation 6 of Xie et al.
     """
-    x = asked(values, error, side)
+    x = check_request(values, error, side)
     return _around(x, math.sqrt(math.log(1.0 / error) / (2 * len(x))), side)
 
 
@@ -52,7 +52,7 @@ def empirical_bernstein(values: ArrayLike, error: float, side: Side) -> Array:
 
     Maurer and Pontil 2009, theorem 4.
     """
-    x = asked(values, error, side)
+    x = check_request(values, error, side)
     if len(x) < 2:
         raise InvalidValue("number of replicas must be at least 2 for the empirical Bernstein bound, got 1")
     log = math.log(2.0 / error)

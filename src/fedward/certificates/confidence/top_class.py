@@ -112,7 +112,7 @@ class Confidence:
             )
         each = self.each(replicas.classes, replicas.examples)
         if isinstance(replicas, Tally):
-            return self._tallied(replicas, each)
+            return self._bound_tally(replicas, each)
         size = max(1, _BLOCK // (len(replicas) * replicas.classes))
         blocks = [
             self._bounds(replicas.scores_of(start, start + size), each)
@@ -124,18 +124,18 @@ class Confidence:
         bound = METHODS[self.method]
         top = scores.mean(axis=0).argmax(axis=1)
         lower: Array = bound(scores[:, np.arange(len(top)), top], each, "lower")
-        return _with_others(top, lower, bound(scores, each, "upper") if scores.shape[2] > 2 else None)
+        return _bound_others(top, lower, bound(scores, each, "upper") if scores.shape[2] > 2 else None)
 
-    def _tallied(self, tally: Tally, each: float) -> TopClass:
+    def _bound_tally(self, tally: Tally, each: float) -> TopClass:
         if self.method != "clopper_pearson":
             raise InvalidValue(f"method must be clopper_pearson for a tally of votes, got {self.method!r}")
         top = tally.counts.argmax(axis=1)
         lower = clopper_pearson_of(tally.counts[np.arange(len(top)), top], len(tally), each, "lower")
         others = clopper_pearson_of(tally.counts, len(tally), each, "upper")
-        return _with_others(top, lower, others if tally.classes > 2 else None)
+        return _bound_others(top, lower, others if tally.classes > 2 else None)
 
 
-def _with_others(top: NDArray[np.int64], lower: Array, others: Array | None) -> TopClass:
+def _bound_others(top: NDArray[np.int64], lower: Array, others: Array | None) -> TopClass:
     """The bounds of a top class, given the upper bounds of all classes where there are more than two."""
     # Scores sum to one (votes to at most one), so this holds whenever the lower bound does.
     upper = 1.0 - lower

@@ -37,7 +37,7 @@ def unit_values(name: str, values: ArrayLike) -> Array:
     return array.astype(np.float64, copy=False)
 
 
-def asked(values: ArrayLike, error: float, side: Side) -> Array:
+def check_request(values: ArrayLike, error: float, side: Side) -> Array:
     """Checks what a bound was asked for; returns its values."""
     open_unit("error", error)
     one_of("side", side, SIDES)

@@ -13,7 +13,7 @@ from fedward.config.listing import KINDS
 from fedward.config.sections import Section
 from fedward.config.starter import usual_values as usual
 from fedward.config.starter.part_table import attack_table, part, protects_examples
-from fedward.config.starter.toml_text import Line, commented_out, table
+from fedward.config.starter.toml_text import Line, comment_out, table
 from fedward.datasets import DATASETS
 from fedward.models import MODELS
 from fedward.presets import PRESETS
@@ -79,10 +79,10 @@ def starter(
             if "local" in algorithm
             else []
         ),
-        *(attack_lines if attack else commented_out(attack_lines)),
+        *(attack_lines if attack else comment_out(attack_lines)),
         *_privacy(experiment, preset, content["privacy"]),
         *table("evaluation", _section(EvaluationSection, content["evaluation"])),
-        *commented_out(_sweep(algorithm)),
+        *comment_out(_sweep(algorithm)),
     ]
     return "\n".join(lines).strip() + "\n", experiment
 

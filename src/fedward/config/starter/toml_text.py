@@ -42,7 +42,7 @@ def table(title: str, lines: Sequence[Line]) -> list[str]:
     return found
 
 
-def commented_out(lines: Iterable[str]) -> list[str]:
+def comment_out(lines: Iterable[str]) -> list[str]:
     """The same lines as comments; what was one already stays one."""
     return [f"# {line}" if line else line for line in lines]
 

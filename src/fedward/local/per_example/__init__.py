@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fedward.local.per_example.engine import ClipsItself, clipped_sum, examine
+from fedward.local.per_example.gradient_sum import ClipsItself, clipped_sum, examine
 from fedward.local.per_example.rules import RULES
 from fedward.local.per_example.separable import check_separable
 

@@ -43,7 +43,7 @@ def weighted_sum(layer: Convolution, a: Tensor, g: Tensor, weights: Tensor) -> d
     return sums
 
 
-def _padded(layer: Convolution, a: Tensor) -> Tensor:
+def _pad(layer: Convolution, a: Tensor) -> Tensor:
     """The input as the kernel meets it."""
     widths: list[int] = []
     for axis in reversed(range(a.ndim - 2)):
@@ -64,7 +64,7 @@ def _matrices(layer: Convolution, a: Tensor, g: Tensor) -> Iterator[tuple[slice,
     Gives what each position of the output saw, [batch, groups, positions, in], and the gradients of the
     outputs, [batch, groups, positions, out].
     """
-    padded = _padded(layer, a)
+    padded = _pad(layer, a)
     positions, groups = math.prod(g.shape[2:]), layer.groups
     into, out = math.prod(layer.weight.shape[1:]), layer.out_channels // groups
     for part in chunks(len(a), groups * numbers(positions, into, out)):

@@ -15,7 +15,7 @@ def fits(layer: nn.Embedding, a: Tensor) -> bool:
 
 
 def norms(layer: nn.Embedding, a: Tensor, g: Tensor) -> SquaredNorms:
-    rows = _without_padding(layer, a, g).reshape(a.numel(), -1)
+    rows = _drop_padding(layer, a, g).reshape(a.numel(), -1)
     # A token that an example has twice gets the sum of both gradients: add up by pairs (example, token).
     owner = torch.arange(len(a), device=a.device).unsqueeze(1)
     pairs, sums = _sums_by(owner * layer.num_embeddings + a.reshape(len(a), -1), rows)
@@ -26,7 +26,7 @@ def norms(layer: nn.Embedding, a: Tensor, g: Tensor) -> SquaredNorms:
 
 
 def weighted_sum(layer: nn.Embedding, a: Tensor, g: Tensor, weights: Tensor) -> dict[str, Tensor]:
-    rows = weigh(_without_padding(layer, a, g), weights).reshape(a.numel(), -1)
+    rows = weigh(_drop_padding(layer, a, g), weights).reshape(a.numel(), -1)
     tokens, sums = _sums_by(a, rows)
     total = torch.zeros_like(layer.weight, dtype=torch.float64)
     total[tokens] = sums
@@ -40,7 +40,7 @@ def _sums_by(keys: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
     return distinct, sums.index_add_(0, place, rows.double())
 
 
-def _without_padding(layer: nn.Embedding, a: Tensor, g: Tensor) -> Tensor:
+def _drop_padding(layer: nn.Embedding, a: Tensor, g: Tensor) -> Tensor:
     if layer.padding_idx is None:
         return g
     return g.masked_fill((a == layer.padding_idx).unsqueeze(-1), 0)

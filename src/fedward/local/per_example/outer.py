@@ -33,10 +33,10 @@ def matrix_norms(layer: nn.Module, a: Tensor, g: Tensor) -> SquaredNorms:
     """
     lengths = _lengths(g)
     net, gross = torch.zeros(2, len(a), dtype=torch.float64, device=a.device)
-    if _trained(layer.weight):
+    if _is_trained(layer.weight):
         net += _outer_squares(a, g)
         gross += (_lengths(a) * lengths).sum(1).square()
-    if _trained(layer.bias):
+    if _is_trained(layer.bias):
         net += _squares(g.sum(1))
         gross += lengths.sum(1).square()
     return SquaredNorms(net, gross)
@@ -80,7 +80,7 @@ def _outer_squares(a: Tensor, g: Tensor) -> Tensor:
     return _squares(products(a, g))
 
 
-def _trained(parameter: object) -> bool:
+def _is_trained(parameter: object) -> bool:
     return isinstance(parameter, nn.Parameter) and parameter.requires_grad
 
 

@@ -72,14 +72,14 @@ def _run(module: nn.Module, *batches: Tensor, seed: int = 0, training: bool = Tr
 
 def _refuse_difference(one: _Outputs, two: _Outputs) -> None:
     """Raises if the first example came out differently. The first layer to differ is the one to blame."""
-    if not one or not two or _same(one[-1][2][:1], two[-1][2][:1]):
+    if not one or not two or _are_equal(one[-1][2][:1], two[-1][2][:1]):
         return
     # A layer with time first, say, has no rows of examples to compare.
     batches = len(one[-1][2]), len(two[-1][2])
     blamed = next(
         (name, layer)
         for (name, layer, a), (_, _, b) in zip(one, two, strict=False)
-        if (a is one[-1][2] or a.shape[:1] + b.shape[:1] == batches) and not _same(a[:1], b[:1])
+        if (a is one[-1][2] or a.shape[:1] + b.shape[:1] == batches) and not _are_equal(a[:1], b[:1])
     )
     raise InvalidValue(_message(*blamed, "what it gives for one example depends on another"))
 
@@ -93,22 +93,22 @@ def _refuse_memory(module: nn.Module, first: Tensor, second: Tensor) -> None:
         copied(batch.clone())
         states.append(dict(copied.named_parameters()) | dict(copied.named_buffers()))
     for name, value in states[0].items():
-        if not _same(value, states[1][name]):
+        if not _are_equal(value, states[1][name]):
             owner, _, attribute = name.rpartition(".")
             layer = module.get_submodule(owner)
             raise InvalidValue(_message(owner, layer, f"its {attribute} changes with the examples it sees"))
     fresh, later = _run(module, first, first), _run(module, second, first)
-    if not _same(fresh[-1][2], later[-1][2]):
+    if not _are_equal(fresh[-1][2], later[-1][2]):
         raise InvalidValue(_message("", module, "what it gives depends on the batch before"))
 
 
 def _repeatable(module: nn.Module, batch: Tensor, training: bool) -> bool:
     """Whether the model draws no random numbers: only then can batches of different sizes be compared."""
     one, two = (_run(module, batch, seed=seed, training=training) for seed in (0, 1))
-    return _same(one[-1][2], two[-1][2])
+    return _are_equal(one[-1][2], two[-1][2])
 
 
-def _same(a: Tensor, b: Tensor) -> bool:
+def _are_equal(a: Tensor, b: Tensor) -> bool:
     return a.shape == b.shape and torch.allclose(a, b, rtol=1e-5, atol=1e-6, equal_nan=True)
 
 

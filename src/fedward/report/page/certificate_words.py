@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fedward.certificates.certificate import Attack, Certificate
 from fedward.certificates.level import percentage
-from fedward.certificates.trust import on_trust
+from fedward.certificates.trust import list_trusted
 from fedward.report.numbers import many, percent_certified
 
 _THREATS: dict[tuple[str, str], str] = {
@@ -63,4 +63,4 @@ def in_words(certificate: Certificate, attack: Attack, k: int) -> tuple[str, ...
 
 def rests_on_trust(certificate: Certificate) -> tuple[str, ...]:
     """What a certificate rests on that nobody can see from its file, a sentence each."""
-    return tuple(f"{each.says[0].upper()}{each.says[1:]}." for each in on_trust(certificate))
+    return tuple(f"{each.says[0].upper()}{each.says[1:]}." for each in list_trusted(certificate))

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from fedward.base.durable_files import write_atomically, writing
+from fedward.base.durable_files import explain_write_errors, write_atomically
 from fedward.base.validate import InvalidValue
 from fedward.report.page.comparison import compare_runs
 from fedward.report.page.example_looks import Library
@@ -36,7 +36,7 @@ def write(runs: Sequence[str | os.PathLike[str]], out: Path, data_dir: Path | No
     content = render(load_all(runs), data_dir)
     if out.is_dir():
         raise InvalidValue(f"{out} must be a file to write the report to, got a directory")
-    with writing(f"report {out}"):
+    with explain_write_errors(f"report {out}"):
         out.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(out, content.encode())
 

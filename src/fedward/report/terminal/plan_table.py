@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
-from fedward.base.durable_files import writing
+from fedward.base.durable_files import explain_write_errors
 from fedward.base.validate import InvalidValue
-from fedward.certificates.goal import Goal
+from fedward.certificates.plan_goal import Goal
 from fedward.certificates.planning import ACCOUNTANT, ADJACENCY, NO_ACCURACY, UNIT, Option
 from fedward.privacy.guarantee import ACCOUNTANT_LABELS
 from fedward.privacy.rounding import round_up
@@ -99,5 +99,5 @@ def picture(goal: Goal, options: Sequence[Option], path: Path) -> None:
     panel.legend(title="rounds")
     figure.supxlabel(NO_ACCURACY, fontsize=7)
     # Without a date the same plan gives the same file.
-    with writing(path):
+    with explain_write_errors(path):
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from fedward.base.durable_files import write_atomically, writing
+from fedward.base.durable_files import explain_write_errors, write_atomically
 from fedward.base.validate import InvalidValue
 from fedward.rundir.catalogue.facts import Fact, RunFacts, flat
 
@@ -56,7 +56,7 @@ def to_tensorboard(runs: Sequence[RunFacts], out: Path, *, rounds: bool = False)
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise InvalidValue("TensorBoard is not installed: pip install 'fedward[tensorboard]'") from None
-    with writing(out), _silent_threads():
+    with explain_write_errors(out), _silent_threads():
         out.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".", dir=out) as temporary:
             for run, name in zip(runs, _names(runs), strict=True):

@@ -12,7 +12,7 @@ from fedward.backends.compute import Compute
 from fedward.base.durable_files import write_atomically
 from fedward.base.validate import InvalidValue
 from fedward.certificates.certificate_file import dumps
-from fedward.certificates.certified import Certified, certified
+from fedward.certificates.certified import Certified, certify_setting
 from fedward.certificates.claims_draw import CostClaims
 from fedward.certificates.setting import Setting
 from fedward.certificates.tally import Scores
@@ -188,7 +188,7 @@ def certified_predictions(certification: Certification, path: Path) -> dict[str,
     found = {}
     for name, setting in certification.settings.items():
         caveat = certification.wanted.variants[name].caveat
-        found[name] = certified(setting, _scores(certification, path, name), caveat)
+        found[name] = certify_setting(setting, _scores(certification, path, name), caveat)
         _write(path, found[name], name if len(certification.settings) > 1 else None)
     return found
 

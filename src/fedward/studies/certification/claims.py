@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fedward.base.validate import InvalidValue, one_of
 from fedward.certificates.claims_draw import CostClaims, draw_of_claims
 from fedward.certificates.confidence import Confidence
-from fedward.certificates.replicas import SCORES, Score
+from fedward.certificates.replica_scores import SCORES, Score
 from fedward.certificates.setting import Setting
 from fedward.certificates.threat import Attendance, Behaviour, certifiable_algorithm
 from fedward.core.digest import data_digest, tensor_digest

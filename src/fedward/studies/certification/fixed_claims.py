@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from fedward.base.durable_files import write_atomically
-from fedward.base.randomness import checked_draw
+from fedward.base.randomness import check_draw
 from fedward.base.validate import InvalidValue
 from fedward.certificates.claims_draw import CostClaims
 from fedward.certificates.confidence import ANY_TIME, Confidence
@@ -129,7 +129,7 @@ def _claimed(claims: Claims, draw: str, costs: CostClaims | None) -> StoredClaim
 
 def _kept_draw(path: Path, stored: StoredClaims, own: str, replicas: int, costs: CostClaims | None) -> str:
     """The draw of the replicas that are there: that of the claims, or empty in an older directory."""
-    draw = checked_draw(stored.draw)
+    draw = check_draw(stored.draw)
     if draw in ("", own):
         return draw
     _require_planned(replicas, [stored], costs)

@@ -11,7 +11,7 @@ from fedward.base.validate import InvalidValue
 from fedward.config.experiment import Experiment
 from fedward.core.types import ServerState
 from fedward.privacy import ledger_file
-from fedward.privacy.caveats import with_caveat
+from fedward.privacy.caveats import add_caveat
 from fedward.rundir import checkpoint
 from fedward.rundir.manifest import Manifest
 from fedward.rundir.spent import central
@@ -62,6 +62,6 @@ def attack_manifest(setup: Setup, about: dict[str, Any], engine: str) -> Manifes
 def state_spending(path: Path, setup: Setup, num_users: int, rounds: int) -> dict[str, Any]:
     """Writes the ledger of one training of so many users and rounds; its guarantee, for the result."""
     ledger = setup.algorithm.spent(num_users, rounds)
-    found = with_caveat(central(ledger, setup.delta, setup.accountant), setup.caveat)
+    found = add_caveat(central(ledger, setup.delta, setup.accountant), setup.caveat)
     write_atomically(path / "ledger.json", ledger_file.dumps(ledger).encode())
     return {"guarantee": found, "statement": str(found)}

@@ -129,7 +129,7 @@ def finish_membership(wanted: MembershipRun, directory: RunDirectory) -> tuple[M
     )
     users = setup.federation.num_users // (2 if wanted.config.unit == "user" else 1)
     about = state_spending(directory.path, setup, users, rounds)
-    result = MembershipResult(**lines.plain(judgement.to_json()), **about)
+    result = MembershipResult(**lines.replace_non_finite(judgement.to_json()), **about)
     directory.save_result(result)
     return judgement, result
 

@@ -19,7 +19,7 @@ import numpy as np
 from torch import Tensor
 
 from fedward.attacks.inference import Property, PropertyInference, deal, judge_rounds, property_rounds
-from fedward.attacks.inference.dealing import checked_property
+from fedward.attacks.inference.dealing import require_property
 from fedward.attacks.inference.participant import Observation
 from fedward.attacks.inference.property import check_property
 from fedward.backends.compute import IN_PROCESS, Compute
@@ -92,7 +92,7 @@ def prepare_property(
     """
     require_no_attack(experiment)
     federation = experiment.load_data(data_dir)
-    having = checked_property(federation, read_property(which, experiment, federation, data_dir))
+    having = require_property(federation, read_property(which, experiment, federation, data_dir))
     if users is not None:
         federation, having = deal(
             federation,
@@ -174,7 +174,7 @@ def finish_property(wanted: PropertyRun, directory: RunDirectory) -> tuple[Prope
         warm_up=config.warm_up,
     )
     about = state_spending(directory.path, setup, setup.federation.num_users, rounds)
-    result = PropertyResult(**lines.plain(found.to_json() | {"accuracy": accuracy}), **about)
+    result = PropertyResult(**lines.replace_non_finite(found.to_json() | {"accuracy": accuracy}), **about)
     directory.save_result(result)
     return found, result
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from fedward.backends.compute import IN_PROCESS, Compute
 from fedward.backends.engines.choice import Engine
 from fedward.base.durable_files import remove_leftovers, write_atomically
-from fedward.base.locking import locked
+from fedward.base.locking import hold_lock
 from fedward.base.randomness import stream
 from fedward.base.validate import InvalidValue
 from fedward.config.model_section import initial_model
@@ -68,7 +68,7 @@ class Pretraining:
         if path.is_dir():
             raise InvalidValue(f"weights {path} must be a file, got a directory")
         place = path.resolve()  # where a link leads to
-        with locked(place.parent / f".{place.name}.fedward-lock", path, "weights"):
+        with hold_lock(place.parent / f".{place.name}.fedward-lock", path, "weights"):
             remove_leftovers(place.parent, place.name)
             yield path
 
@@ -180,7 +180,7 @@ def _stored(wanted: Pretraining, path: Path) -> tuple[About, dict[str, Tensor]]:
     """Where the file was left; the beginning if there is none. Another training's file is refused."""
     if not path.exists():
         spec = ParameterSpec.of(wanted.model)
-        return wanted.about, weights_file.by_name(spec, spec.flatten(wanted.model))
+        return wanted.about, weights_file.copy_trained(spec, spec.flatten(wanted.model))
     about, tensors = weights_file.from_bytes(path.read_bytes(), f"weights {path}")
     if changed := about.same_training(wanted.about):
         raise InvalidValue(
@@ -195,7 +195,7 @@ def _stored(wanted: Pretraining, path: Path) -> tuple[About, dict[str, Tensor]]:
 
 
 def _save(path: Path, about: About, parameters: Tensor, spec: ParameterSpec) -> None:
-    write_atomically(path, weights_file.to_bytes(about, weights_file.by_name(spec, parameters)))
+    write_atomically(path, weights_file.to_bytes(about, weights_file.copy_trained(spec, parameters)))
 
 
 def _accuracy(about: About) -> dict[str, float]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from fedward.privacy import Guarantee
-from fedward.privacy.caveats import with_caveat
+from fedward.privacy.caveats import add_caveat
 from fedward.privacy.pld import NoiseTooSmall
 from fedward.rundir.replica_ledgers import OneTraining
 from fedward.studies.replicas.replica_setup import ReplicaRun
@@ -31,7 +31,7 @@ def all_together(setup: Setup, replicas: int) -> Guarantee:
         found = spent.guarantee(setup.delta, setup.accountant)
     except NoiseTooSmall:
         found = spent.guarantee(setup.delta, "rdp")
-    return with_caveat(with_caveat(found, f"all {replicas:,} replicas together"), setup.caveat)
+    return add_caveat(add_caveat(found, f"all {replicas:,} replicas together"), setup.caveat)
 
 
 def _plain(guarantee: Guarantee) -> dict[str, Any]:

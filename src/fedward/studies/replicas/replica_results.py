@@ -15,7 +15,7 @@ from fedward.backends.protocol import Backend
 from fedward.base.arrays_file import Arrays, read_array
 from fedward.base.validate import InvalidValue
 from fedward.certificates.copies import require_no_copies
-from fedward.certificates.replicas import Replicas, decided
+from fedward.certificates.replica_scores import Replicas, has_favourite
 from fedward.certificates.tally import Tally, votes_of
 from fedward.rundir.replica_draw import stored_draw
 from fedward.rundir.replica_store import ReplicaDirectory, finished_blocks, stored_files
@@ -38,7 +38,7 @@ def measured(
     for number, confidences in enumerate(backend.confidences(models, test)):
         each = scores[number]
         each[:] = confidences[:, :classes]
-        accuracy[number] = ((each.argmax(axis=1) == labels) & decided(each)).mean()
+        accuracy[number] = ((each.argmax(axis=1) == labels) & has_favourite(each)).mean()
         yield tick("evaluation")
     arrays: Arrays = {"scores": scores, "accuracy": accuracy}
     for name, examples in triggered(setup):

@@ -19,7 +19,7 @@ from fedward.core.train import check_budget
 from fedward.models.initial_weights import InitialWeights
 from fedward.models.target_model import read_target
 from fedward.privacy import Guarantee
-from fedward.privacy.caveats import with_caveat
+from fedward.privacy.caveats import add_caveat
 from fedward.privacy.pld import NoiseTooSmall
 from fedward.rundir.weights_origin import caveat
 
@@ -54,7 +54,7 @@ class Setup:
     def guarantee_by(self, accountant: str, rounds: int) -> Guarantee:
         """What that many rounds spend by any accountant."""
         found = self.algorithm.guarantee(self.federation.num_users, rounds, self.delta, accountant)
-        return with_caveat(found, self.caveat)
+        return add_caveat(found, self.caveat)
 
     @property
     def measured_on(self) -> tuple[Examples, ...]:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from fedward.backends.engines.native.engine import Native, available, instruction_set, why_not
+from fedward.backends.engines.native.compiled import Native, available, instruction_set, why_not
 
 __all__ = ["Native", "available", "instruction_set", "why_not"]

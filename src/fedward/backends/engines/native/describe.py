@@ -76,7 +76,7 @@ def describe(module: nn.Module, spec: ParameterSpec, shape: tuple[int, ...]) -> 
     Traceback (most recent call last):
     fedward.backends.engines.native.describe.NotCovered: it has a layer Tanh
     """
-    layers = list(_flattened(module))
+    layers = list(_walk_modules(module))
     _check_parameters(module, spec)
     walk = _start(layers, spec, shape)
     for name, layer in layers:
@@ -89,14 +89,14 @@ def describe(module: nn.Module, spec: ParameterSpec, shape: tuple[int, ...]) -> 
     return Described(first.channels, first.height, first.width, tuple(walk.layers))
 
 
-def _flattened(module: nn.Module, prefix: str = "") -> Iterator[tuple[str, nn.Module]]:
+def _walk_modules(module: nn.Module, prefix: str = "") -> Iterator[tuple[str, nn.Module]]:
     if is_changed(module):
         raise NotCovered(f"something is hooked to {prefix or 'it'}")
     if type(module) is nn.Sequential:
         # Not named_children(): that names a layer that stands in two places only once.
         for name, child in module._modules.items():
             assert child is not None
-            yield from _flattened(child, f"{prefix}.{name}" if prefix else name)
+            yield from _walk_modules(child, f"{prefix}.{name}" if prefix else name)
     elif type(module) in _LAYERS:
         yield prefix, module
     else:

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from fedward.attacks.model_poisoning.rows import honest_rows, own_rows
+from fedward.attacks.model_poisoning.visible_rows import honest_rows, own_rows
 from fedward.base.validate import InvalidValue
 from fedward.core.types import Sight
 

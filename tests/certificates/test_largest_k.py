@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedward.certificates.search import largest
+from fedward.certificates.largest_k import largest
 
 
 @given(limits=st.lists(st.integers(-1, 70), min_size=1, max_size=20), most=st.integers(0, 60))

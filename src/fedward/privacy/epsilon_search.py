@@ -26,7 +26,7 @@ def excess(spending: Mechanisms, target: float, delta: float, accountant: str, a
     return max(math.log(epsilon / target), 1e-15)
 
 
-def crossing(
+def find_crossing(
     excess_at: Callable[[float], float],
     inside: Point,
     outside: Point,
@@ -83,7 +83,7 @@ def affordable_count(
     if first > 0:
         return 0
     return int(
-        crossing(
+        find_crossing(
             excess_of,
             inside=(1, first),
             outside=(limit, last),

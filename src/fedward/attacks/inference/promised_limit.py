@@ -12,7 +12,7 @@ from fedward.core.algorithm import Algorithm
 from fedward.privacy.events import fold
 from fedward.privacy.guarantee import UNITS, Unit
 from fedward.privacy.ledger import Ledger
-from fedward.privacy.spending import Spending, fixed_size, mechanisms
+from fedward.privacy.spending import Spending, is_fixed_size, mechanisms
 
 _CURVE = "by the whole trade-off curve"
 
@@ -42,7 +42,7 @@ def membership_limit(algorithm: Algorithm, unit: Unit, num_users: int, rounds: i
         return Limit.none(f"no guarantee: {algorithm.unproven}")
     if algorithm.accounting == "server":
         ledger = algorithm.planned_ledger(num_users, rounds)
-        return _of_users(ledger, ledger.spending, other_data=unit == "example", rounds=rounds)
+        return _limit_of_users(ledger, ledger.spending, other_data=unit == "example", rounds=rounds)
     protector = algorithm.protector
     if unit == "user":
         hidden = "one example of a user" if protector.unit == "example" else "what a user's data are"
@@ -69,7 +69,7 @@ def property_limit(algorithm: Algorithm, num_users: int, rounds: int) -> Limit:
     if algorithm.accounting == "server":
         event = _loudest([algorithm.round_event(num_users, t) for t in range(rounds)])
         ledger = algorithm.planned_ledger(num_users, rounds)
-        return _of_users(ledger, [(event, 1)], other_data=True, rounds=1)
+        return _limit_of_users(ledger, [(event, 1)], other_data=True, rounds=1)
     protector = algorithm.protector
     if protector.unit == "example":
         return Limit.none("no limit: the noise hides one example of a user, and a property is one of many")
@@ -78,9 +78,9 @@ def property_limit(algorithm: Algorithm, num_users: int, rounds: int) -> Limit:
     return Limit.of_curve([(event, 1)], f"{about}, {_CURVE}")
 
 
-def _of_users(ledger: Ledger, spending: Spending, *, other_data: bool, rounds: int) -> Limit:
+def _limit_of_users(ledger: Ledger, spending: Spending, *, other_data: bool, rounds: int) -> Limit:
     about = _words(ledger, rounds)
-    if fixed_size(mechanisms(spending)):
+    if is_fixed_size(mechanisms(spending)):
         return Limit.of_accountant(spending, ledger.adjacency, f"{about}, rdp accountant")
     twice = other_data and ledger.adjacency in ("add/remove", "zero-out")
     how = f"{_CURVE}, other data by removing and adding" if twice else _CURVE

@@ -8,7 +8,7 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fedward.attacks.goal import Goal, split_test
+from fedward.attacks.attack_goal import Goal, split_test
 from fedward.attacks.poisoning import (
     BoldDigit,
     DistributedBackdoor,

@@ -78,7 +78,7 @@ def clipped_sum(
         scales = _scales(calls, len(x), bounds, model.weights.device)
         usable = torch.isfinite(scales).all(0)
         if bool(usable.all()):
-            return _weighted(model, calls, scales)
+            return _weigh_gradients(model, calls, scales)
     # Zero times infinity is not zero: once more, without the examples that have no usable gradient.
     return clipped_sum(model, x[usable], y[usable], bounds, layers)
 
@@ -138,7 +138,7 @@ def _scales(calls: list[Call], batch: int, bounds: Bounds, device: torch.device)
     return torch.where(usable, scales, torch.nan)
 
 
-def _weighted(model: FlatModule, calls: list[Call], scales: Tensor) -> Tensor:
+def _weigh_gradients(model: FlatModule, calls: list[Call], scales: Tensor) -> Tensor:
     # In double precision: in single, one of many examples could move their sum by more than its bound.
     total = torch.zeros_like(model.parameters, dtype=torch.float64)
     views = model.spec.views(total)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fedward.base.validate import InvalidType, InvalidValue
-from fedward.certificates.replicas import Replicas
+from fedward.certificates.replica_scores import Replicas
 from fedward.certificates.tally import votes_of
 
 

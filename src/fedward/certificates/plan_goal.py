@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedward.base.validate import InvalidValue, open_unit, positive, rate, whole
-from fedward.certificates.checks import Floats, all_in_unit
+from fedward.certificates.checks import Floats, check_all_in_unit
 from fedward.certificates.prediction import FINER, NEAR, margin
 from fedward.certificates.threat import Attendance, ThreatModel
 from fedward.privacy.group import Threat, group_curve
@@ -91,6 +91,6 @@ class Goal:
     def _means(self) -> tuple[Floats, Floats]:
         top, runner_up = np.asarray(self.top), np.asarray(self.runner_up)
         return (
-            np.atleast_1d(all_in_unit("top confidence", top)),
-            np.atleast_1d(all_in_unit("runner-up confidence", runner_up)),
+            np.atleast_1d(check_all_in_unit("top confidence", top)),
+            np.atleast_1d(check_all_in_unit("runner-up confidence", runner_up)),
         )

@@ -6,7 +6,7 @@ from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 from scipy.stats import norm
 
 from fedward.attacks.inference.limit import Limit
-from fedward.attacks.inference.promise import membership_limit, property_limit
+from fedward.attacks.inference.promised_limit import membership_limit, property_limit
 from fedward.base.validate import InvalidValue
 from fedward.clipping import Quantile
 from fedward.core.algorithm import Algorithm

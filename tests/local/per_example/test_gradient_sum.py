@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from fedward.backends.engines.flat_model import flat_model
 from fedward.base.validate import InvalidValue
-from fedward.local.per_example import clipped_sum, engine, examine
+from fedward.local.per_example import clipped_sum, examine, gradient_sum
 from fedward.models import build
 from local.per_example.reference import (
     assert_equals_one_by_one,
@@ -30,7 +30,7 @@ def no_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: Any) -> None:
         raise AssertionError("the examples went one by one")
 
-    monkeypatch.setattr(engine, "clipped_one_by_one", refuse)
+    monkeypatch.setattr(gradient_sum, "clipped_one_by_one", refuse)
 
 
 def small(dtype: torch.dtype = torch.float32) -> nn.Module:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import fedward
 from fedward.attacks import Attack, PerCohort
-from fedward.attacks.cohort import StagedCohort
 from fedward.attacks.model_poisoning import Scale
+from fedward.attacks.staged_cohort import StagedCohort
 from fedward.base.validate import InvalidValue
 from fedward.certificates.threat import ThreatModel, certifiable, certifiable_algorithm
 from fedward.privacy import ledger_file

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedward.attacks.poisoning.portion import joined
+from fedward.attacks.attack_types import Poisoning
+from fedward.attacks.poisoning.portion import join_examples
 from fedward.attacks.poisoning.unprepared import StandsAlone
-from fedward.attacks.types import Poisoning
 from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples
 
@@ -62,7 +62,7 @@ def split_test(
         for number, place in enumerate(artificial):
             parts[place] = torch.from_numpy(np.sort(taken[number :: len(artificial)]))
     triggered = tuple(
-        (name, _triggered(name, poisoning, test.select(parts[place])))
+        (name, _plant_trigger(name, poisoning, test.select(parts[place])))
         for place, (name, poisoning) in enumerate(attacks)
     )
     clean = test.select(torch.nonzero(free).flatten()) if attacks else test
@@ -73,7 +73,7 @@ def split_test(
     return Goal(clean=clean, triggered=triggered)
 
 
-def _triggered(name: str, poisoning: Poisoning, examples: Examples) -> Examples:
+def _plant_trigger(name: str, poisoning: Poisoning, examples: Examples) -> Examples:
     if len(examples) == 0:
         raise InvalidValue(
             f"no test example can show whether {name} succeeds: 0 are set aside for it, because an attack "
@@ -89,4 +89,4 @@ def _triggered(name: str, poisoning: Poisoning, examples: Examples) -> Examples:
             f"all of them have the target label {targets} or cannot carry the attack"
         )
     shown = bad.select(torch.nonzero(wanted).flatten())
-    return joined(poisoning.alone(), shown) if isinstance(poisoning, StandsAlone) else shown
+    return join_examples(poisoning.alone(), shown) if isinstance(poisoning, StandsAlone) else shown

@@ -8,10 +8,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fedward.base.randomness import checked_draw
+from fedward.base.randomness import check_draw
 from fedward.base.validate import InvalidType, InvalidValue, one_of, whole
 from fedward.certificates import scores_file
-from fedward.certificates.copies import require_no_copies, told
+from fedward.certificates.copies import notices_copies, require_no_copies
 
 Score = Literal["confidence", "vote"]
 
@@ -53,7 +53,7 @@ class Replicas:
     def __post_init__(self) -> None:
         one_of("score", self.score, SCORES)
         object.__setattr__(self, "seed", int(whole("seed", self.seed, at_least=0)))
-        checked_draw(self.draw)
+        check_draw(self.draw)
         object.__setattr__(self, "scores", _scores(self.scores, self.score))
         object.__setattr__(self, "numbers", integers("replica numbers", self.numbers, len(self.scores)))
         if self.labels is not None:
@@ -88,12 +88,12 @@ class Replicas:
     @property
     def copies_told(self) -> bool:
         """Whether one training that is in here twice would have been refused: see ``certificates.copies``."""
-        return self.score == "confidence" and told(self.scores)
+        return self.score == "confidence" and notices_copies(self.scores)
 
     def votes(self) -> Replicas:
-        """The same replicas, each voting for its most likely class, or for nobody (see ``decided``)."""
+        """The same replicas, each voting for its most likely class, or for nobody (see ``has_favourite``)."""
         chosen = self.scores.argmax(axis=2)
-        votes = (chosen[:, :, None] == np.arange(self.classes)) & decided(self.scores)[:, :, None]
+        votes = (chosen[:, :, None] == np.arange(self.classes)) & has_favourite(self.scores)[:, :, None]
         votes = votes.astype(np.uint8)
         return replace(self, scores=votes, score="vote")
 
@@ -174,13 +174,13 @@ def _scores(values: ArrayLike, score: Score) -> NDArray[Any]:
     return array
 
 
-def decided(scores: NDArray[Any]) -> NDArray[np.bool_]:
+def has_favourite(scores: NDArray[Any]) -> NDArray[np.bool_]:
     """On which examples a model has an opinion.
 
     A model that is not finite has the same confidence in all classes: it predicts nothing and votes for
     nobody, where the first of equals would make it class 0.
 
-    >>> decided(np.array([[0.5, 0.5], [0.6, 0.4]], dtype=np.float32)).tolist()
+    >>> has_favourite(np.array([[0.5, 0.5], [0.6, 0.4]], dtype=np.float32)).tolist()
     [False, True]
     """
     found: NDArray[np.bool_] = scores.max(axis=-1) > scores.min(axis=-1)

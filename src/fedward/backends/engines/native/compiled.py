@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fedward.backends.engines.hooks import hooked_everywhere
+from fedward.backends.engines.hooks import has_global_hooks
 from fedward.backends.engines.native.describe import NotCovered, describe
 from fedward.backends.engines.native.model import NativeModel
 from fedward.base.randomness import from_local_seed
@@ -102,7 +102,7 @@ class Native:
             return False
         if parameters.shape != (self._spec.size,) or parameters.dtype != torch.float32:
             return False
-        return not hooked_everywhere() and self._model(_shape(examples)) is not None
+        return not has_global_hooks() and self._model(_shape(examples)) is not None
 
     def train(self, job: Job, examples: Examples) -> tuple[Tensor, float | None]:
         """The update of a job that suits, and the norm that its trainer reports."""
