@@ -7,7 +7,7 @@ import pytest
 
 from fedward.config.experiment import parse, read
 from fedward.rundir.store import open_run
-from fedward.studies.training.runner import prepare, run
+from fedward.studies.training.training_study import prepare, run
 
 ROOT = Path(__file__).parents[1]
 

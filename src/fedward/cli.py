@@ -10,22 +10,22 @@ import typer
 
 from fedward.base.interrupts import Stopped, stop_on_signals
 from fedward.base.validate import InvalidValue
-from fedward.commands import certificate, infer, runs
+from fedward.commands import certificate_command, infer_command, runs_command
 from fedward.commands.certificate_check import check
-from fedward.commands.certify import certify_command
-from fedward.commands.check import check_command
-from fedward.commands.ledger import ledger
-from fedward.commands.list import list_command
-from fedward.commands.new import new_command
-from fedward.commands.plan import plan_command
-from fedward.commands.pretrain import pretrain_command
-from fedward.commands.privacy import calibrate, epsilon
-from fedward.commands.replicas import replicas_command
-from fedward.commands.report import report_command
-from fedward.commands.run import run_command
-from fedward.commands.show import show
-from fedward.commands.sweep import sweep_command
-from fedward.commands.users import users
+from fedward.commands.certify_command import certify_command
+from fedward.commands.check_command import check_command
+from fedward.commands.ledger_command import ledger
+from fedward.commands.list_command import list_command
+from fedward.commands.new_command import new_command
+from fedward.commands.plan_command import plan_command
+from fedward.commands.pretrain_command import pretrain_command
+from fedward.commands.privacy_command import calibrate, epsilon
+from fedward.commands.replicas_command import replicas_command
+from fedward.commands.report_command import report_command
+from fedward.commands.run_command import run_command
+from fedward.commands.show_command import show
+from fedward.commands.sweep_command import sweep_command
+from fedward.commands.users_command import users
 from fedward.core.failure import TrainingFailed
 from fedward.report.terminal.console import plain_console
 from fedward.version import __version__
@@ -53,13 +53,13 @@ app.command()(show)
 app.command("list")(list_command)
 
 certificates = typer.Typer(help="How many attackers a private model provably survives.", no_args_is_help=True)
-certificates.command("k")(certificate.k)
-certificates.command("attack-cost")(certificate.attack_cost)
-certificates.command("attackers")(certificate.attackers)
+certificates.command("k")(certificate_command.k)
+certificates.command("attack-cost")(certificate_command.attack_cost)
+certificates.command("attackers")(certificate_command.attackers)
 certificates.command("check")(check)
 app.add_typer(certificates, name="certificate")
-app.add_typer(infer.app, name="infer")
-app.add_typer(runs.app, name="runs")
+app.add_typer(infer_command.app, name="infer")
+app.add_typer(runs_command.app, name="runs")
 
 
 def _print_version(wanted: bool) -> None:

@@ -11,8 +11,8 @@ from fedward.base.sealed import seal, unseal
 from fedward.base.validate import InvalidValue
 from fedward.config.experiment import from_content
 from fedward.rundir.store import open_run
-from fedward.studies.training.runner import run
 from fedward.studies.training.setup import prepare
+from fedward.studies.training.training_study import run
 from studies.replicas_wanted import CONTENT
 
 KIND = "example 1"

@@ -14,7 +14,7 @@ from fedward.base.validate import InvalidValue
 from fedward.certificates.attack_cost import cost_bounds, theorem_3
 from fedward.certificates.paper import equation_6, theorem_2
 from fedward.certificates.prediction import certified_k
-from fedward.commands.certificate import attack_cost, attackers, k
+from fedward.commands.certificate_command import attack_cost, attackers, k
 from fedward.privacy import epsilon_of
 from fedward.privacy.group import group_curve
 
@@ -68,9 +68,9 @@ def test_paper_mode_says_what_its_epsilon_is_about() -> None:
 
 def test_where_the_search_ends_k_is_at_least_that(monkeypatch: pytest.MonkeyPatch) -> None:
     # Thousands of attackers would take long; eight are as good.
-    monkeypatch.setattr("fedward.commands.certificate.MOST", 8)
+    monkeypatch.setattr("fedward.commands.certificate_command.MOST", 8)
     monkeypatch.setattr(
-        "fedward.commands.certificate.certified_k", lambda *given: certified_k(*given, most=8)
+        "fedward.commands.certificate_command.certified_k", lambda *given: certified_k(*given, most=8)
     )
     options = ["k", "--top", 1, *TRAINING]
     assert answered(*options)["at_least"] is True

@@ -13,7 +13,7 @@ from fedward.base.validate import InvalidValue
 from fedward.certificates.planning import NO_ACCURACY
 from fedward.certificates.replica_scores import Replicas
 from fedward.certificates.tally import Tally
-from fedward.commands.plan import plan_command
+from fedward.commands.plan_command import plan_command
 
 app = typer.Typer()
 app.command()(plan_command)

@@ -8,7 +8,7 @@ import torch
 from fedward.base import json_lines as lines
 from fedward.base.validate import InvalidValue
 from fedward.config.experiment import from_content, parse
-from fedward.studies.training.runner import prepare
+from fedward.studies.training.training_study import prepare
 from studies.attacked import CONTENT, KRUM, PRIVATE, TOML, content, printed, setup_for
 from studies.killing import run_to_end
 

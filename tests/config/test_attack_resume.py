@@ -9,7 +9,7 @@ import pytest
 from fedward.base.validate import InvalidValue
 from fedward.config.experiment import from_content
 from fedward.rundir.store import open_run
-from fedward.studies.training.runner import prepare, run
+from fedward.studies.training.training_study import prepare, run
 from studies.attacked import KRUM, PRIVATE, content, left, setup_for
 from studies.killing import Killed, kill_at, run_to_end
 

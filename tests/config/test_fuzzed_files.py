@@ -22,7 +22,7 @@ from fedward.forecast import spending_forecast
 from fedward.forecast.forecast import Forecast, forecast
 from fedward.presets import PRESETS
 from fedward.rundir.store import open_run
-from fedward.studies.training.runner import prepare, run
+from fedward.studies.training.training_study import prepare, run
 from studies.fuzzed_files import CONTENTS, changed_contents, scalars
 
 TEXT = starter(preset="adaptive_clipping", attack="scale")[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fedward.config.experiment import from_content
-from fedward.studies.training.runner import prepare
+from fedward.studies.training.training_study import prepare
 from studies.killing import run_to_end
 from studies.self_protected_runs import (
     LDP,

@@ -17,9 +17,9 @@ from fedward.config.sweep_axis import SweepAxis
 from fedward.config.sweep_section import Sweep, read_sweep
 from fedward.rundir.store import RunDirectory, open_run
 from fedward.studies.progress import Progress
-from fedward.studies.sweep.sweep_results import Mean, results
-from fedward.studies.sweep.sweep_run import prepare_sweep, run_sweep
-from fedward.studies.training.runner import prepare, run
+from fedward.studies.sweep.sweep_results import Mean, read_rows
+from fedward.studies.sweep.sweep_study import prepare_sweep, run_sweep
+from fedward.studies.training.training_study import prepare, run
 from studies.fuzzed_files import CONTENTS, scalars, values
 from studies.killing import Killed, kill_at
 
@@ -244,7 +244,7 @@ def test_a_killed_sweep_goes_on_to_the_same_end(
     for point in sweep.points:
         models = [torch.load(tmp_path / kind / point.directory / "model.pt") for kind in ("whole", "killed")]
         assert all(models[0][name].equal(models[1][name]) for name in models[0])
-    assert results(sweep, tmp_path / "killed") == results(sweep, tmp_path / "whole")
+    assert read_rows(sweep, tmp_path / "killed") == read_rows(sweep, tmp_path / "whole")
     # What is finished is not run again.
     assert carried_out(sweep, tmp_path / "killed")[-1].asked == 0
 
@@ -254,13 +254,13 @@ def test_more_values_later_leave_what_is_finished(tmp_path: Path) -> None:
     more = sweep_of({"algorithm.noise_multiplier": [1.0, 2.0]})
     steps = carried_out(more, tmp_path)
     assert 0 < steps[-1].asked <= 2 * 12
-    assert len(results(more, tmp_path)) == 2
+    assert len(read_rows(more, tmp_path)) == 2
 
 
 def test_means_and_intervals_are_over_seeds(tmp_path: Path) -> None:
     sweep = sweep_of({"seeds": 3, "algorithm.noise_multiplier": [1.0, 9.0]})
     carried_out(sweep, tmp_path)
-    rows = results(sweep, tmp_path)
+    rows = read_rows(sweep, tmp_path)
     assert [row.labels for row in rows] == [{"noise_multiplier": "1"}, {"noise_multiplier": "9"}]
     for row in rows:
         read = [json.loads((tmp_path / name / "result.json").read_text()) for name in row.directories]

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 from fedward.config.sweep_section import read_sweep
-from fedward.studies.sweep.sweep_run import prepare_sweep
+from fedward.studies.sweep.sweep_study import prepare_sweep
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text(encoding="utf8")
 WHOLE, DEFENCES = map(

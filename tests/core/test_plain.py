@@ -12,7 +12,7 @@ from torch import Tensor
 
 from core.hostile_tensors import READABLE, UNFIT, Small
 from fedward.base.validate import InvalidType
-from fedward.core.plain import as_plain, plain, plain_number
+from fedward.core.plain import as_plain, as_plain_or_none, plain_number
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch warns about kinds of tensors that it is leaving
 NUMBERS = st.floats(width=32, allow_nan=False, allow_infinity=False, allow_subnormal=False)
@@ -24,7 +24,7 @@ CONTENTS = st.lists(NUMBERS, min_size=1, max_size=5).map(lambda numbers: torch.t
 def test_whatever_a_tensor_says_its_memory_is_read_into_a_plain_one(kind: str, content: Tensor) -> None:
     like, before = torch.zeros(23), content.clone()
     sent = READABLE[kind](content)
-    taken = plain(sent, like)
+    taken = as_plain_or_none(sent, like)
     assert type(taken) is Tensor
     assert torch.equal(taken, before)
     assert (taken.dtype, taken.requires_grad, taken.is_inference()) == (torch.float32, False, False)
@@ -35,17 +35,17 @@ def test_whatever_a_tensor_says_its_memory_is_read_into_a_plain_one(kind: str, c
 @pytest.mark.parametrize("kind", UNFIT)
 @given(content=CONTENTS)
 def test_what_cannot_be_made_plain_is_none(kind: str, content: Tensor) -> None:
-    assert plain(UNFIT[kind](content), torch.zeros(23)) is None
+    assert as_plain_or_none(UNFIT[kind](content), torch.zeros(23)) is None
 
 
 @pytest.mark.parametrize("sent", [None, 1.0, [1.0] * 23, np.ones(23, dtype=np.float32), "update", Tensor])
 def test_what_is_no_tensor_is_none(sent: Any) -> None:
-    assert plain(sent, torch.zeros(23)) is None
+    assert as_plain_or_none(sent, torch.zeros(23)) is None
 
 
 def test_it_takes_the_type_of_the_model() -> None:
     for given_as in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
-        taken = plain(torch.ones(3, dtype=given_as), torch.zeros(3, dtype=torch.float64))
+        taken = as_plain_or_none(torch.ones(3, dtype=given_as), torch.zeros(3, dtype=torch.float64))
         assert taken is not None
         assert taken.dtype == torch.float64
         assert taken.tolist() == [1.0, 1.0, 1.0]

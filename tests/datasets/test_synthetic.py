@@ -15,7 +15,7 @@ from fedward.base.validate import InvalidType, InvalidValue
 from fedward.config.experiment import from_content
 from fedward.core.federation import Federation
 from fedward.datasets import DATASETS, synthetic
-from fedward.studies.training.runner import prepare
+from fedward.studies.training.training_study import prepare
 
 
 def values(federation: Federation) -> torch.Tensor:

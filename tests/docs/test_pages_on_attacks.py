@@ -20,7 +20,7 @@ from fedward.backends import measure
 from fedward.config.experiment import from_content
 from fedward.models import MODELS
 from fedward.presets import PRESETS
-from fedward.studies.training.runner import Setup, prepare
+from fedward.studies.training.training_study import Setup, prepare
 from markdown_pages import blocks
 
 ROOT = Path(__file__).parents[2]

@@ -19,9 +19,9 @@ from fedward.privacy import Guarantee
 from fedward.rundir.replica_store import ReplicaDirectory
 from fedward.rundir.results import ReplicasResult
 from fedward.rundir.store import open_run
-from fedward.studies.replicas.replica_run import ReplicaRun, run_replicas
-from fedward.studies.training.runner import run
+from fedward.studies.replicas.replica_study import ReplicaRun, run_replicas
 from fedward.studies.training.setup import Setup, prepare
+from fedward.studies.training.training_study import run
 from studies.killing import run_to_end
 
 CONTENT = tomllib.loads(

@@ -19,9 +19,9 @@ from fedward.models import build, weights_file
 from fedward.models.initial_weights import load_weights
 from fedward.models.weights_file import About
 from fedward.rundir.store import open_run
-from fedward.studies.pretraining.pretraining import pretrain
-from fedward.studies.training.runner import run
+from fedward.studies.pretraining.pretraining_study import pretrain
 from fedward.studies.training.setup import Setup, prepare
+from fedward.studies.training.training_study import run
 from studies.other_files import write_other_files
 from studies.pretrained import pretrained, pretraining
 

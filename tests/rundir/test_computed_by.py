@@ -11,8 +11,8 @@ from fedward.config.experiment import from_content
 from fedward.rundir.computed_by import changes, list_changes, versions
 from fedward.rundir.manifest import ComputedBy, Manifest
 from fedward.rundir.store import RunDirectory, open_run
-from fedward.studies.training.runner import run
 from fedward.studies.training.setup import prepare
+from fedward.studies.training.training_study import run
 from studies.replicas_wanted import CONTENT, go, wanted
 
 SHORT = {**CONTENT, "rounds": 3}

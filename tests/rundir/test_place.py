@@ -15,7 +15,7 @@ from fedward.config.experiment import read_content
 from fedward.config.sweep_section import Sweep, read_sweep
 from fedward.rundir.place import SWEPT, kind_of, require_run
 from fedward.studies.sweep.sweep_place import begin_sweep, check_place
-from fedward.studies.sweep.sweep_run import prepare_sweep, run_sweep
+from fedward.studies.sweep.sweep_study import prepare_sweep, run_sweep
 from tiny_experiment import TEXT
 
 SWEEP = "[sweep]\nalgorithm.noise_multiplier = [1.0, 2.0]\n"
@@ -94,7 +94,7 @@ def test_a_sweep_is_known_before_it_trains(fedward: Any, monkeypatch: pytest.Mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("fedward.studies.sweep.sweep_run.run_sweep", killed)
+        patch.setattr("fedward.studies.sweep.sweep_study.run_sweep", killed)
         assert fedward("sweep", "many.toml", "--out", "place").code == 130
     assert kind_of(Path("place")) == "a sweep"
     assert fedward("run", "one.toml", "--out", "place").code == 2

@@ -16,7 +16,7 @@ from fedward.rundir.manifest import Manifest
 from fedward.rundir.results import Measured, MeasuredRound, TrainingResult, read_result
 from fedward.rundir.run_record import load
 from fedward.rundir.store import RunDirectory
-from fedward.studies.training.runner import Setup
+from fedward.studies.training.training_study import Setup
 from studies.attacked import PRIVATE, left, setup_for
 from studies.killing import run_to_end
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedward.api import certify
+from fedward.api import certify_api
 from fedward.backends.compute import IN_PROCESS
 from fedward.base.validate import InvalidValue
 from fedward.config import experiment as config
@@ -17,8 +17,8 @@ from fedward.rundir.replica_store import ReplicaDirectory
 from fedward.rundir.results import Measured
 from fedward.rundir.run_record import ReplicasRecord, RunRecord, load
 from fedward.rundir.store import open_run
-from fedward.studies.replicas.replica_run import ReplicaRun, prepare_variants, run_replicas
-from fedward.studies.training.runner import prepare
+from fedward.studies.replicas.replica_study import ReplicaRun, prepare_variants, run_replicas
+from fedward.studies.training.training_study import prepare
 from studies.killing import run_to_end
 from tiny_experiment import CONTENT
 from tiny_experiment import PLAIN as EXPERIMENT
@@ -136,7 +136,7 @@ def test_the_table_has_a_row_for_each_measured_round(finished: Path) -> None:
 def test_certified_accuracy_is_asked_for_by_k_and_threat(tmp_path: Path) -> None:
     changes = {"rounds": 1, "data.users": 60, "algorithm.clip_bound": 4.0, "algorithm.noise_multiplier": 0.5}
     local = {"name": "sgd", "learning_rate": 2.0, "batch_size": 4, "epochs": 5}
-    found = certify(
+    found = certify_api(
         CONTENT,
         changes=changes | {"algorithm.local": local},
         replicas=20,

@@ -11,8 +11,8 @@ from fedward.config.vary import Axis
 from fedward.rundir.manifest import Manifest
 from fedward.rundir.same_run import check_same_run
 from fedward.rundir.store import open_run
-from fedward.studies.training.runner import run
 from fedward.studies.training.setup import prepare
+from fedward.studies.training.training_study import run
 from studies.replicas_wanted import CONTENT, go, wanted
 
 SHORT = {**CONTENT, "rounds": 1}

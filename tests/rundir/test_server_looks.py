@@ -10,7 +10,7 @@ import pytest
 from dp_accounting import ComposedDpEvent, DpEvent
 
 from fedward.base.validate import InvalidValue
-from fedward.commands.users import users
+from fedward.commands.users_command import users
 from fedward.privacy import ledger_file, user_ledgers_file
 from fedward.privacy.user_ledgers import UserLedgers
 from fedward.rundir import checkpoint

@@ -23,7 +23,7 @@ from fedward.rundir.catalogue.facts import read
 from fedward.rundir.run_record import RunRecord, load
 from fedward.rundir.store import RunDirectory
 from fedward.rundir.sweep_record import SweepRecord
-from fedward.studies.training.runner import prepare
+from fedward.studies.training.training_study import prepare
 from studies.killing import run_to_end
 from studies.self_protected_runs import FEDSGD, INSDP, LDP, QUANTILE, setup_for
 from tiny_experiment import CONTENT, TEXT, changed

@@ -13,7 +13,7 @@ from fedward.config.experiment import from_content
 from fedward.report.terminal import run_table as terminal
 from fedward.rundir import checkpoint
 from fedward.rundir.store import open_run
-from fedward.studies.training.runner import Setup, prepare
+from fedward.studies.training.training_study import Setup, prepare
 from tiny_experiment import changed
 
 CONTENT: dict[str, Any] = {

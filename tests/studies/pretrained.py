@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fedward.config.pretraining_file import from_content
-from fedward.studies.pretraining.pretraining import Pretraining, prepare, pretrain
+from fedward.studies.pretraining.pretraining_study import Pretraining, prepare, pretrain
 
 CONTENT: dict[str, Any] = {
     "seed": 1,

@@ -10,7 +10,7 @@ from fedward.config.vary import Axis, variants
 from fedward.rundir.replica_store import ReplicaDirectory
 from fedward.rundir.store import open_run
 from fedward.studies.progress import Progress
-from fedward.studies.replicas.replica_run import ReplicaRun, prepare_variants, run_replicas
+from fedward.studies.replicas.replica_study import ReplicaRun, prepare_variants, run_replicas
 from tiny_experiment import CONTENT as TINY
 from tiny_experiment import changed
 

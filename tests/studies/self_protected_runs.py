@@ -12,7 +12,7 @@ from rich.console import Console
 from fedward.config.experiment import from_content
 from fedward.report.terminal import run_table as terminal
 from fedward.rundir.store import RunDirectory, open_run
-from fedward.studies.training.runner import Setup, prepare, run
+from fedward.studies.training.training_study import Setup, prepare, run
 
 DP_SGD: dict[str, Any] = {
     "name": "dp_sgd",

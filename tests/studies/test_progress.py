@@ -11,7 +11,7 @@ from fedward.backends import InProcess
 from fedward.lockstep.lockstep import Lockstep
 from fedward.rundir.replica_store import ReplicaDirectory
 from fedward.studies import progress
-from fedward.studies.replicas.replica_run import _Session
+from fedward.studies.replicas.replica_study import _Session
 from studies.replicas_wanted import CONTENT, go, wanted
 
 ATTACKED: dict[str, Any] = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fedward.api.certify import certify
-from fedward.api.load import load
-from fedward.api.train import train
+from fedward.api.certify_api import certify
+from fedward.api.load_api import load
+from fedward.api.train_api import train
 
 __all__ = ["certify", "load", "train"]

@@ -10,7 +10,7 @@ from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
 
 from fedward.base.validate import InvalidValue, one_of, rate, whole
 from fedward.certificates.threat import Attendance, ThreatModel, certifiable
-from fedward.commands.output import given
+from fedward.commands.output import require_option
 from fedward.privacy import ACCOUNTANTS, Ledger, epsilon_of
 from fedward.privacy.events import Adjacency, multiplier
 from fedward.privacy.group import Threat
@@ -39,7 +39,7 @@ class Training:
     @property
     def promise(self) -> tuple[float, float]:
         """ε and δ of paper mode."""
-        return self.content["epsilon"], given("--delta", self.delta)
+        return self.content["epsilon"], require_option("--delta", self.delta)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,7 @@ class Described:
         content = asdict(self) | {"behaviour": model.behaviour}
         if self.mode == "paper":
             name = one_of("accountant", self.accountant or "moments", ACCOUNTANTS)
-            epsilon = epsilon_of(spending, given("--delta", self.delta), name, ADJACENCY)
+            epsilon = epsilon_of(spending, require_option("--delta", self.delta), name, ADJACENCY)
             content |= {"accountant": name, "adjacency": ADJACENCY, "epsilon": epsilon}
         elif content.pop("accountant") is not None:
             raise InvalidValue("--accountant belongs to paper mode, got mode 'tight'")

@@ -16,7 +16,7 @@ T = TypeVar("T")
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
-def given(option: str, value: T | None) -> T:
+def require_option(option: str, value: T | None) -> T:
     """Returns the value of an option that this use of the command needs."""
     if value is None:
         raise InvalidValue(f"the option {option} is missing")

@@ -18,7 +18,7 @@ from fedward.base.validate import InvalidType
 _FLOATS = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
 
 
-def plain(sent: Any, like: Tensor) -> Tensor | None:
+def as_plain_or_none(sent: Any, like: Tensor) -> Tensor | None:
     """What was sent, as a plain tensor of the shape, type and device of ``like``; None if it is none.
 
     It is a copy: who sent it may keep its own and write there later, and changes nothing here. The shape must
@@ -26,9 +26,9 @@ def plain(sent: Any, like: Tensor) -> Tensor | None:
     nested and complex tensors, those without values or of another device, and those that compute by their own
     code (``__torch_dispatch__``) or stand for others (``torch.func``) are none.
 
-    >>> plain(torch.nn.Parameter(torch.ones(2, dtype=torch.float64)), torch.zeros(2))
+    >>> as_plain_or_none(torch.nn.Parameter(torch.ones(2, dtype=torch.float64)), torch.zeros(2))
     tensor([1., 1.])
-    >>> plain(torch.ones(1), torch.zeros(2)) is None
+    >>> as_plain_or_none(torch.ones(1), torch.zeros(2)) is None
     True
     """
     view = plain_view(sent, like.device)

@@ -14,7 +14,7 @@ from fedward.base.randomness import stream
 from fedward.base.validate import InvalidValue
 from fedward.core.algorithm import Algorithm
 from fedward.core.check_rounds import checked_bounds
-from fedward.core.plain import plain, plain_number
+from fedward.core.plain import as_plain_or_none, plain_number
 from fedward.core.types import Bounds, Job, Plan, Row, ServerState, Sight
 
 _Lost = Literal["dropped", "rejected"]
@@ -132,7 +132,7 @@ def _let_in(sent: Any, state: ServerState) -> _Sent:
     """What was sent, as a plain tensor: nothing else of it ever comes to an adversary, a norm or a rule."""
     if sent is None:
         return "dropped"
-    update = plain(sent, state.parameters)
+    update = as_plain_or_none(sent, state.parameters)
     return "rejected" if update is None else update
 
 

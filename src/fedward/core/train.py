@@ -61,7 +61,7 @@ def train(
     if state is None:
         state = algorithm.init(spec.flatten(model), replica, federation.num_users, draw)
     else:
-        state = _checked(state, algorithm, spec.size, federation.num_users)
+        state = _check_state(state, algorithm, spec.size, federation.num_users)
     if budget is not None:
         check_budget(budget, algorithm, federation.num_users)
     return _rounds(algorithm, state, federation, backend, rounds, seed, adversary, budget, journal)
@@ -108,7 +108,7 @@ def reserve(algorithm: Algorithm, state: ServerState, plan: Plan) -> ServerState
     return replace(reserved, users=state.users.reserve(plan.round, plan.cohort, event))
 
 
-def with_renewed_ledgers(state: ServerState, algorithm: Algorithm, num_users: int) -> ServerState:
+def renew_ledgers(state: ServerState, algorithm: Algorithm, num_users: int) -> ServerState:
     """The state with the terms of this training in ledgers that come from files of version 1."""
     state = replace(state, ledger=renew(state.ledger, algorithm.new_ledger()))
     if state.users is None or algorithm.accounting != "users":
@@ -116,9 +116,9 @@ def with_renewed_ledgers(state: ServerState, algorithm: Algorithm, num_users: in
     return replace(state, users=renew_users(state.users, algorithm.new_user_ledgers(num_users)))
 
 
-def _checked(state: ServerState, algorithm: Algorithm, size: int, num_users: int) -> ServerState:
+def _check_state(state: ServerState, algorithm: Algorithm, size: int, num_users: int) -> ServerState:
     """The state to go on from; refuses one that another training has left."""
-    state = with_renewed_ledgers(state, algorithm, num_users)
+    state = renew_ledgers(state, algorithm, num_users)
     if replace(state.ledger, entries=(), reserved=None) != algorithm.new_ledger():
         raise InvalidValue(
             "state must come from a training with the same sampling, noise source and guarantee"

@@ -85,13 +85,13 @@ def _jobs(backend: InProcess, plan: Plan, seconds: float) -> tuple[list[float], 
     order = np.random.default_rng(0).permutation(len(plan.jobs))
     jobs: Sequence[Job] = [plan.jobs[number] for number in order]
     # The first one also loads and compiles what the others find ready.
-    warm, row = _timed(backend, jobs[0])
+    warm, row = _time_job(backend, jobs[0])
     if warm >= _LONG * seconds:
         return [warm], [row]
     times: list[float] = []
     rows: list[Row] = []
     for job in itertools.islice(itertools.cycle(jobs), _MOST_JOBS):
-        taken, row = _timed(backend, job)
+        taken, row = _time_job(backend, job)
         times.append(taken)
         if len(rows) < len(jobs):
             rows.append(row)
@@ -100,7 +100,7 @@ def _jobs(backend: InProcess, plan: Plan, seconds: float) -> tuple[list[float], 
     return times, rows
 
 
-def _timed(backend: InProcess, job: Job) -> tuple[float, Row]:
+def _time_job(backend: InProcess, job: Job) -> tuple[float, Row]:
     begin = time.perf_counter()
     (row,) = backend.train([job])
     return time.perf_counter() - begin, row

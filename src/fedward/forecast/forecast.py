@@ -11,7 +11,7 @@ from fedward.core.parameters import ParameterSpec
 from fedward.core.types import PrivateTrainer
 from fedward.forecast.calibration import Calibration, calibrate
 from fedward.forecast.cautions import cautions
-from fedward.forecast.spending_forecast import Spending, spending
+from fedward.forecast.spending_forecast import Spending, forecast_spending
 from fedward.studies.replicas.replica_setup import ReplicaRun
 from fedward.studies.training.setup import Setup
 
@@ -86,7 +86,7 @@ def forecast(
     number = compute.processes
     cores = max(1, usable_cores() if number is None else number)
     together = None if replicas is None else ReplicaRun(variants={"all": setup}, replicas=replicas)
-    spent = spending(setup, by_others=by_others)
+    spent = forecast_spending(setup, by_others=by_others)
     rounds = spent.rounds
     jobs = jobs_of(setup, rounds, replicas or 1)
     measured = calibrate(setup, compute, seconds=seconds) if measure else None

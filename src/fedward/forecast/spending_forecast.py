@@ -33,7 +33,7 @@ class Spending:
     looks: Guarantee | None
 
 
-def spending(setup: Setup, *, by_others: bool = True) -> Spending:
+def forecast_spending(setup: Setup, *, by_others: bool = True) -> Spending:
     """Works out ε at the end, with the budget if there is one, and by the other accountants if wanted."""
     rounds = _rounds(setup)
     guarantee = setup.guarantee(rounds)
@@ -41,7 +41,7 @@ def spending(setup: Setup, *, by_others: bool = True) -> Spending:
     if guarantee.private and by_others:
         for name in ACCOUNTANTS:
             if name != setup.accountant:
-                others[name] = _by(setup, rounds, name, guarantee.epsilon)
+                others[name] = _guarantee_by(setup, rounds, name, guarantee.epsilon)
     looks = setup.looks(rounds)
     return Spending(
         rounds=rounds,
@@ -52,7 +52,7 @@ def spending(setup: Setup, *, by_others: bool = True) -> Spending:
     )
 
 
-def _by(setup: Setup, rounds: int, accountant: str, epsilon: float) -> Guarantee | str:
+def _guarantee_by(setup: Setup, rounds: int, accountant: str, epsilon: float) -> Guarantee | str:
     if accountant == "pld" and epsilon > _LARGE:
         return f"it takes long where ε is large, and {setup.accountant} gives {round_up_digits(epsilon)}"
     try:

@@ -16,7 +16,7 @@ from fedward.privacy import Guarantee
 from fedward.privacy.caveats import add_caveat
 from fedward.rundir.record_files import certificate_files, json_object, read_certificate
 from fedward.rundir.replica_ledgers import NAME, OneTraining
-from fedward.rundir.spent import central, require_number, require_same
+from fedward.rundir.spent import guarantee_of_server, require_number, require_same
 
 # Of a summary: a number, and the guarantee that it is of.
 _NUMBERS = {"epsilon": "guarantee", "papers_epsilon": "papers_guarantee"}
@@ -48,29 +48,33 @@ def read_certified(
     found = {}
     for variant, file in files.items():
         certificate = read_certificate(file)
-        require_same(certificate.releasing_all, _releasing_all(_Key(certificate.setting)), file, file)
+        require_same(certificate.releasing_all, _guarantee_of_release(_Key(certificate.setting)), file, file)
         if variant in trainings:
             _require_trained(certificate.setting, trainings[variant], file, path / NAME)
         found[variant] = certificate
     summary = json_object(path / "certified.json")
     if summary is not None:
         summary |= {
-            variant: _checked(summary[variant], found[variant].setting, caveat, path / "certified.json", file)
+            variant: _check_summary(
+                summary[variant], found[variant].setting, caveat, path / "certified.json", file
+            )
             for variant, file in files.items()
             if isinstance(summary.get(variant), dict)
         }
     return CertifiedRecord(certificates=found, summary=summary)
 
 
-def _checked(
+def _check_summary(
     stated: dict[str, Any], setting: Setting, caveat: str, file: Path, certificate: Path
 ) -> dict[str, Any]:
     """The summary of one variant with what its certificate's ledger comes to."""
     papers = papers_guarantee(setting)
     guarantees: dict[str, Guarantee | None] = {
-        "guarantee": add_caveat(central(setting.ledger, setting.delta, setting.accountant), caveat),
+        "guarantee": add_caveat(
+            guarantee_of_server(setting.ledger, setting.delta, setting.accountant), caveat
+        ),
         "papers_guarantee": None if papers is None else add_caveat(papers, caveat),
-        "releasing_all": add_caveat(_releasing_all(_Key(setting)), caveat),
+        "releasing_all": add_caveat(_guarantee_of_release(_Key(setting)), caveat),
     }
     fresh: dict[str, Any] = {}
     for name, guarantee in guarantees.items():
@@ -115,7 +119,7 @@ class _Key:
 
 # The page reads a certificate more than once, and all trainings together take pld seconds.
 @lru_cache(maxsize=64)
-def _releasing_all(key: _Key) -> Guarantee:
+def _guarantee_of_release(key: _Key) -> Guarantee:
     return key.setting.releasing_all()
 
 

@@ -17,7 +17,7 @@ from fedward.base.validate import InvalidValue
 from fedward.privacy import Guarantee, Ledger, ledger_file
 from fedward.privacy.caveats import add_caveat
 from fedward.rundir.record_files import json_object
-from fedward.rundir.spent import central
+from fedward.rundir.spent import guarantee_of_server
 
 NAME = "ledgers.json"
 _FORMAT, _VERSION = "fedward replica ledgers", 1
@@ -33,7 +33,7 @@ class OneTraining:
 
     def guarantee(self, caveat: str = "") -> Guarantee:
         """What one training guarantees if it alone is released."""
-        return add_caveat(central(self.ledger, self.delta, self.accountant), caveat)
+        return add_caveat(guarantee_of_server(self.ledger, self.delta, self.accountant), caveat)
 
 
 def write_ledgers(path: Path, variants: Mapping[str, OneTraining]) -> None:

@@ -26,7 +26,7 @@ from fedward.base.validate import InvalidValue
 from fedward.core.types import ServerState
 from fedward.rundir import checkpoint
 from fedward.rundir.manifest import Manifest
-from fedward.rundir.replica_sums import added
+from fedward.rundir.replica_sums import add_block
 from fedward.rundir.results import ReplicasResult
 from fedward.rundir.store import RunDirectory
 
@@ -141,7 +141,7 @@ class ReplicaDirectory:
         if self._save_space:
             sums = self.path / "sums.npz"
             before = read_arrays(sums) if sums.exists() else None
-            write_arrays(sums, added(before, arrays, block.stop) | draw)
+            write_arrays(sums, add_block(before, arrays, block.stop) | draw)
         else:
             write_arrays(self.path / f"scores-{block.start:06d}-{block.stop:06d}.npz", arrays | draw)
         with explain_write_errors(self.path / "block.pt"):

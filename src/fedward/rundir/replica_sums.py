@@ -9,7 +9,7 @@ from fedward.base.arrays_file import Arrays
 from fedward.certificates.tally import votes_of
 
 
-def added(before: Arrays | None, arrays: Arrays, replicas: int) -> Arrays:
+def add_block(before: Arrays | None, arrays: Arrays, replicas: int) -> Arrays:
     """Running sums with another block: scores are summed, what is one number a replica is appended.
 
     The sums of confidences, of their squares, and of votes; votes of one example may be fewer than replicas,
@@ -18,7 +18,7 @@ def added(before: Arrays | None, arrays: Arrays, replicas: int) -> Arrays:
     sums: Arrays = {"replicas": np.array(replicas)}
     for name, array in arrays.items():
         if name.endswith("/scores"):
-            sums |= _summed(before, name.removesuffix("/scores"), array)
+            sums |= _sum(before, name.removesuffix("/scores"), array)
         elif array.ndim:
             sums[name] = np.concatenate([before[name], array]) if before else array
         else:
@@ -26,7 +26,7 @@ def added(before: Arrays | None, arrays: Arrays, replicas: int) -> Arrays:
     return sums
 
 
-def _summed(before: Arrays | None, variant: str, scores: NDArray[np.float32]) -> Arrays:
+def _sum(before: Arrays | None, variant: str, scores: NDArray[np.float32]) -> Arrays:
     kinds = {"sum": np.float64, "squares": np.float64, "votes": np.int64}
     parts: Arrays = {
         part: before[f"{variant}/{part}"] if before else np.zeros(scores.shape[1:], dtype=kind)

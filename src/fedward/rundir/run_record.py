@@ -23,7 +23,7 @@ from fedward.rundir.replica_draw import stored_draw
 from fedward.rundir.replica_ledgers import OneTraining, read_ledgers
 from fedward.rundir.replica_store import finished_blocks
 from fedward.rundir.results import Measured, MeasuredRound, ReplicasResult, TelemetryRound, TrainingResult
-from fedward.rundir.spent import Spent, missing, unknown
+from fedward.rundir.spent import Spent, reason_unknown, unknown_guarantee
 from fedward.rundir.store import RunDirectory
 
 
@@ -130,7 +130,7 @@ class ReplicasRecord:
             about = certificate.setting
             one = OneTraining(ledger=about.ledger, delta=about.delta, accountant=about.accountant)
             return one.guarantee(caveat)
-        return unknown(f"{missing(self.path / 'ledgers.json')}; the same command writes it")
+        return unknown_guarantee(f"{reason_unknown(self.path / 'ledgers.json')}; the same command writes it")
 
     def certified_accuracy(self, k: int, threat: str = "inject", variant: str | None = None) -> float:
         """The share of test examples that are predicted right and certified against k attackers.

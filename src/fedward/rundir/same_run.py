@@ -49,12 +49,12 @@ def differences(stored: Any, wanted: Any, key: str) -> Iterator[str]:
         for name in sorted(stored.keys() | wanted.keys()):
             yield from differences(stored.get(name), wanted.get(name), f"{key}.{name}")
     elif stored != wanted:
-        yield f"{key} ({_shown(stored)} there, {_shown(wanted)} here)"
+        yield f"{key} ({_show_value(stored)} there, {_show_value(wanted)} here)"
 
 
-def _shown(value: Any) -> str:
+def _show_value(value: Any) -> str:
     """
-    >>> _shown(0.5), _shown({"name": "mlp"}), _shown(None)
+    >>> _show_value(0.5), _show_value({"name": "mlp"}), _show_value(None)
     ('0.5', 'a table', 'None')
     """
     if isinstance(value, dict):

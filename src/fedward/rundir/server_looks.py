@@ -28,7 +28,7 @@ def looks_left_out(central: Guarantee) -> str:
     return f"{_LEFT_OUT}: {central}"
 
 
-def with_looks(guarantee: Guarantee, users: UserLedgers, central: Ledger | None) -> Guarantee:
+def add_looks(guarantee: Guarantee, users: UserLedgers, central: Ledger | None) -> Guarantee:
     """The guarantee of users' ledgers; none if the server looked and the ledgers do not know about it.
 
     Args:
@@ -40,7 +40,7 @@ def with_looks(guarantee: Guarantee, users: UserLedgers, central: Ledger | None)
     return _none(guarantee) if looked and not users.looked else guarantee
 
 
-def left_out(looks: str) -> bool:
+def lacks_looks(looks: str) -> bool:
     """Whether a result that says this of looks is of an earlier version, whose ε had none in it."""
     return looks.startswith(_LEFT_OUT)
 

@@ -18,7 +18,7 @@ from fedward.privacy.spending import mechanisms
 from fedward.privacy.user_ledgers import UserLedgers
 from fedward.rundir.manifest import Manifest
 from fedward.rundir.results import InferenceResult, TrainingResult
-from fedward.rundir.server_looks import left_out, looks_alone, looks_left_out, with_looks
+from fedward.rundir.server_looks import add_looks, lacks_looks, looks_alone, looks_left_out
 
 Promised = TypeVar("Promised", bound=TrainingResult | InferenceResult)
 
@@ -72,14 +72,18 @@ class Spent:
 
     def _found(self, delta: float, accountant: str, manifest: Manifest) -> Guarantee | None:
         if self.problem:
-            return unknown(self.problem, delta, accountant)
+            return unknown_guarantee(self.problem, delta, accountant)
         if self.users is not None:
             worst = guarantees_of(self.users, delta, accountant).worst
-            return with_looks(worst, self.users, self.ledger)
-        return None if self.ledger is None else central(as_declared(self.ledger, manifest), delta, accountant)
+            return add_looks(worst, self.users, self.ledger)
+        return (
+            None
+            if self.ledger is None
+            else guarantee_of_server(with_declared_adjacency(self.ledger, manifest), delta, accountant)
+        )
 
 
-def as_declared(ledger: Ledger, manifest: Manifest) -> Ledger:
+def with_declared_adjacency(ledger: Ledger, manifest: Manifest) -> Ledger:
     """The ledger for the adjacency that its training has; version 1 called every one add/remove.
 
     It did not say what sums were divided by. Where the experiment declares no number of users, that followed
@@ -91,7 +95,7 @@ def as_declared(ledger: Ledger, manifest: Manifest) -> Ledger:
     return replace(ledger, adjacency="zero-out") if counted else ledger
 
 
-def central(ledger: Ledger, delta: float, accountant: str) -> Guarantee:
+def guarantee_of_server(ledger: Ledger, delta: float, accountant: str) -> Guarantee:
     """What a ledger amounts to, by ``rdp`` where ε is beyond ``pld``."""
     try:
         return guarantee_of(ledger, delta, accountant)
@@ -99,7 +103,7 @@ def central(ledger: Ledger, delta: float, accountant: str) -> Guarantee:
         return guarantee_of(ledger, delta, "rdp")
 
 
-def in_result(spent: Spent, manifest: Manifest) -> dict[str, Any]:
+def spending_for_result(spent: Spent, manifest: Manifest) -> dict[str, Any]:
     """The fields of a result that say what was spent: guarantee, shares, those of users; and in words."""
     guarantee, delta, accountant = spent.guarantee(manifest), manifest.delta, manifest.accountant
     assert guarantee is not None  # a run has a result after its last round
@@ -112,7 +116,7 @@ def in_result(spent: Spent, manifest: Manifest) -> dict[str, Any]:
         own = guarantees_of(spent.users, delta, accountant)
         found |= {"users": own.to_json(), "each_user": str(own)}
         if spent.ledger is not None and mechanisms(spent.ledger.spending):
-            found["looks"] = looks_alone(central(spent.ledger, delta, accountant))
+            found["looks"] = looks_alone(guarantee_of_server(spent.ledger, delta, accountant))
     elif spent.ledger is not None and (parts := shares(spent.ledger, delta, accountant)) is not None:
         found |= parts.to_json()
         found["shares"] = [str(parts)] + [parts.as_the_papers_add] * (accountant == "moments")
@@ -136,14 +140,14 @@ def result_from_ledgers(result: Promised, manifest: Manifest, spent: Spent) -> P
     rest = {key: getattr(result, key) for key in result.model_fields_set if key not in _WITH_EPSILON}
     found = spent.guarantee(manifest)
     if spent.problem or found is None:
-        problem = spent.problem or missing(spent.folder / "ledger.json")
+        problem = spent.problem or reason_unknown(spent.folder / "ledger.json")
         none = replace(result.guarantee, epsilon=math.inf, caveat="", reason=problem)
         return type(result)(**rest | {"guarantee": none, "statement": str(none)})
-    fresh = in_result(spent, manifest)
+    fresh = spending_for_result(spent, manifest)
     training = result if isinstance(result, TrainingResult) else None
-    if training is not None and left_out(training.looks) and spent.ledger is not None:
+    if training is not None and lacks_looks(training.looks) and spent.ledger is not None:
         # Its ledgers say so too, and give no ε: there is none to compare.
-        looks = central(spent.ledger, found.delta, found.accountant)
+        looks = guarantee_of_server(spent.ledger, found.delta, found.accountant)
         return type(result)(**rest | fresh | {"looks": looks_left_out(looks)})
     require_same(result.guarantee, found, spent.folder / "result.json", spent.file)
     if training is not None:
@@ -161,7 +165,7 @@ def _require_same_parts(result: TrainingResult, fresh: Mapping[str, Any], spent:
     if result.users is not None:
         stated, users = result.users.to_json(), fresh.get("users")
         if not _same_tree(stated, users):
-            raise _other(file, _spread(stated), spent.file, _spread(users))
+            raise _mismatch_error(file, _spread(stated), spent.file, _spread(users))
 
 
 def _papers(result: TrainingResult, spent: Spent, fresh: Mapping[str, Any]) -> dict[str, Any]:
@@ -181,28 +185,28 @@ def _papers(result: TrainingResult, spent: Spent, fresh: Mapping[str, Any]) -> d
 
 def require_same(stated: Guarantee, found: Guarantee, file: Path, ledger: Path) -> None:
     """Refuses a stored guarantee that is not what its ledger comes to; words may be an older version's."""
-    if not _same(stated.epsilon, found.epsilon):
-        raise _other(file, _epsilon(stated), ledger, _epsilon(found))
+    if not _nearly_equal(stated.epsilon, found.epsilon):
+        raise _mismatch_error(file, _epsilon(stated), ledger, _epsilon(found))
     # Version 1 said add/remove where it is zero-out: see `as_declared`.
     mended = stated.adjacency == "add/remove" and found.adjacency == "zero-out" and not found.terms.declared
     for name in ("delta", "unit", "adjacency", "accountant", "noise_source", "rounds"):
         if getattr(stated, name) != getattr(found, name) and not (mended and name == "adjacency"):
             told = f"{name.replace('_', ' ')} = {getattr(stated, name)}"
-            raise _other(file, told, ledger, getattr(found, name))
+            raise _mismatch_error(file, told, ledger, getattr(found, name))
 
 
 def require_number(name: str, stated: Any, found: float | None, file: Path, ledger: Path) -> None:
     """Refuses a stored number that is not what a ledger comes to."""
-    if not _same(stated, found):
-        raise _other(file, f"{name} = {stated}", ledger, found)
+    if not _nearly_equal(stated, found):
+        raise _mismatch_error(file, f"{name} = {stated}", ledger, found)
 
 
-def missing(file: Path) -> str:
+def reason_unknown(file: Path) -> str:
     """Why nothing is known of what was spent."""
     return f"what was spent is not known, {file} is missing"
 
 
-def _other(file: Path, stated: str, ledger: Path, found: object) -> InvalidValue:
+def _mismatch_error(file: Path, stated: str, ledger: Path, found: object) -> InvalidValue:
     return InvalidValue(f"{file} says {stated}, and {ledger} comes to {found}: {_REMEDY}")
 
 
@@ -215,10 +219,12 @@ def _spread(users: Any) -> str:
     return f"users' ε of median {known.get('median')} and at most {known.get('largest')}"
 
 
-def _same(a: Any, b: Any) -> bool:
+def _nearly_equal(a: Any, b: Any) -> bool:
     """
-    >>> _same(0.925, 0.925 * (1 + 1e-12)), _same(0.925, 0.125), _same(math.inf, math.inf), _same(None, 1.0)
-    (True, False, True, False)
+    >>> _nearly_equal(0.925, 0.925 * (1 + 1e-12)), _nearly_equal(0.925, 0.125)
+    (True, False)
+    >>> _nearly_equal(math.inf, math.inf), _nearly_equal(None, 1.0)
+    (True, False)
     """
     if a == b:
         return True
@@ -231,10 +237,10 @@ def _same_tree(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(_same_tree(a[key], b[key]) for key in a)
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(_same_tree, a, b))
-    return _same(a, b)
+    return _nearly_equal(a, b)
 
 
-def unknown(why: str, delta: float = 0.5, accountant: str = "rdp") -> Guarantee:
+def unknown_guarantee(why: str, delta: float = 0.5, accountant: str = "rdp") -> Guarantee:
     """No guarantee, and why; nothing else of it is known."""
     return Guarantee(
         epsilon=math.inf,

@@ -51,7 +51,7 @@ from fedward.rundir.results import (
     read_result,
 )
 from fedward.rundir.same_run import check_same_run
-from fedward.rundir.spent import Spent, missing, result_from_ledgers
+from fedward.rundir.spent import Spent, reason_unknown, result_from_ledgers
 
 # Whose these are only run.json says, for single runs, many replicas and inference attacks. Where it is not
 # there they are somebody else's, and would be written over.
@@ -166,9 +166,9 @@ class RunDirectory:
         attacked, problem = manifest.inference is not None, ""
         if ledger is None and finished:
             again = "; the same command writes it" if attacked else ""
-            problem = f"{missing(self.path / 'ledger.json')}{again}"
+            problem = f"{reason_unknown(self.path / 'ledger.json')}{again}"
         elif ledger is not None and users is None and not attacked and _is_of_users(manifest, ledger):
-            problem = missing(self.path / "users.json")
+            problem = reason_unknown(self.path / "users.json")
         return Spent(
             folder=self.path,
             ledger=ledger,

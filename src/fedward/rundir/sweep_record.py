@@ -54,12 +54,12 @@ def read_sweep_record(path: Path) -> SweepRecord:
     """
     file = path / "sweep.json"
     found = (json_object(file) or {}).get("combinations")
-    if not isinstance(found, list) or not found or not all(_complete(each) for each in found):
+    if not isinstance(found, list) or not found or not all(_is_complete(each) for each in found):
         raise InvalidValue(f"{file} is damaged: it must list combinations with their runs")
-    return SweepRecord(path=path, combinations=tuple(_checked(each, path) for each in found))
+    return SweepRecord(path=path, combinations=tuple(_check_combination(each, path) for each in found))
 
 
-def _checked(combination: dict[str, Any], path: Path) -> dict[str, Any]:
+def _check_combination(combination: dict[str, Any], path: Path) -> dict[str, Any]:
     """A combination with the ε of its runs, each from its own ledger; raises if the table states another."""
     results: list[TrainingResult] = []
     for name in combination["runs"]:
@@ -71,7 +71,7 @@ def _checked(combination: dict[str, Any], path: Path) -> dict[str, Any]:
         results.append(result)
     if not results:
         return combination
-    place = weakest(results)
+    place = place_of_weakest(results)
     worst = results[place].guarantee
     epsilon = worst.epsilon if worst.private else None
     if "epsilon" in combination:
@@ -84,7 +84,7 @@ def _checked(combination: dict[str, Any], path: Path) -> dict[str, Any]:
     }
 
 
-def weakest(results: Sequence[TrainingResult]) -> int:
+def place_of_weakest(results: Sequence[TrainingResult]) -> int:
     """The place of the result whose guarantee holds for all of them: there is no mean of guarantees."""
     epsilons = [each.guarantee.epsilon for each in results]
     # None at all has an infinite ε.
@@ -96,6 +96,6 @@ def epsilon_is_about(guarantee: Guarantee) -> dict[str, Any]:
     return {key: getattr(guarantee, key) if guarantee.private else None for key in ABOUT}
 
 
-def _complete(combination: Any) -> bool:
+def _is_complete(combination: Any) -> bool:
     runs = combination.get("runs") if isinstance(combination, dict) else None
     return isinstance(runs, list) and all(isinstance(name, str) for name in runs)

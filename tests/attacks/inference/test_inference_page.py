@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from fedward.attacks.inference import MEMBERSHIP_ATTACKS
-from fedward.commands.infer import app
+from fedward.commands.infer_command import app
 from fedward.config import experiment as config
 
 ROOT = Path(__file__).parents[3]

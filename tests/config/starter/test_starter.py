@@ -15,7 +15,7 @@ from fedward.core.federation import Federation
 from fedward.datasets import DATASETS
 from fedward.presets import PRESETS
 from fedward.rundir.store import open_run
-from fedward.studies.training.runner import prepare, run
+from fedward.studies.training.training_study import prepare, run
 
 COMMENTED = re.compile(r'# (?:# )?("?)([a-z_.]+)\1 = ')
 

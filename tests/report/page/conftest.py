@@ -18,8 +18,8 @@ from fedward.config import experiment as config
 from fedward.report.terminal.certified_table import record
 from fedward.rundir.store import open_run
 from fedward.studies.certification.claims import Claims
-from fedward.studies.replicas.replica_run import ReplicaRun, prepare_variants
-from fedward.studies.training.runner import prepare
+from fedward.studies.replicas.replica_study import ReplicaRun, prepare_variants
+from fedward.studies.training.training_study import prepare
 from studies.killing import run_to_end
 from tiny_experiment import CONTENT as TINY
 from tiny_experiment import changed

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from fedward.attacks.inference import Limit, Membership, Property, Roc, two_sided
 from fedward.report.terminal import inference_tables as report
-from fedward.report.terminal.progress import follow_inference
+from fedward.report.terminal.live_progress import follow_inference
 from fedward.studies.progress import Progress
 
 

@@ -10,11 +10,11 @@ from rich.console import Console
 
 from fedward.config.experiment import from_content
 from fedward.report.terminal import run_table as terminal
-from fedward.report.terminal.progress import follow_run
+from fedward.report.terminal.live_progress import follow_run
 from fedward.rundir.computed_by import versions
 from fedward.rundir.results import MeasuredRound, TrainingResult
-from fedward.rundir.spent import unknown
-from fedward.studies.training.runner import Progress, Setup, prepare
+from fedward.rundir.spent import unknown_guarantee
+from fedward.studies.training.training_study import Progress, Setup, prepare
 
 CONTENT: dict[str, Any] = {
     "seed": 1,
@@ -49,7 +49,7 @@ def shown(what: Any, *arguments: Any, terminal_like: bool = False) -> str:
 
 
 def result(setup: Setup, found: dict[str, Any], records: list[MeasuredRound]) -> str:
-    content = RESULT | {"guarantee": unknown("why").to_json()} | found
+    content = RESULT | {"guarantee": unknown_guarantee("why").to_json()} | found
     whole = TrainingResult.model_validate(content)
     return shown(terminal.result, setup, setup.algorithm.new_ledger(), whole, records)
 

@@ -9,7 +9,7 @@ from fedward.privacy.rounding import round_up_digits
 from fedward.report.terminal import spending_meter
 from fedward.report.terminal.spending_meter import SpendingMeter
 from fedward.rundir.store import open_run
-from fedward.studies.training.runner import Progress, Setup, prepare, run
+from fedward.studies.training.training_study import Progress, Setup, prepare, run
 from tiny_experiment import CONTENT
 
 OWN: dict[str, Any] = {

@@ -11,7 +11,7 @@ from fedward.report.terminal.runs_table import listing
 from fedward.rundir.catalogue.facts import read, stamp
 from fedward.rundir.run_record import RunRecord, load
 from fedward.rundir.store import open_run
-from fedward.studies.training.runner import run
+from fedward.studies.training.training_study import run
 from rundir.catalogue.run_directories import ledger_of, make_run
 from studies.self_protected_runs import INSDP, setup_for
 from tiny_experiment import CONTENT

@@ -15,7 +15,7 @@ from fedward.studies.inference import inference_files
 from fedward.studies.inference import membership_study as inference
 from fedward.studies.inference.membership_study import finish_membership, prepare_membership, run_membership
 from fedward.studies.inference.property_study import finish_property, prepare_property, run_property
-from fedward.studies.training.runner import prepare, run
+from fedward.studies.training.training_study import prepare, run
 from studies.killing import Killed, kill_at
 
 SGD = {"name": "sgd", "learning_rate": 0.5, "batch_size": 10, "epochs": 2}

@@ -14,9 +14,9 @@ from fedward.base.arrays_file import read_arrays, write_arrays
 from fedward.base.validate import InvalidValue
 from fedward.config.vary import Axis
 from fedward.rundir.replica_store import ReplicaDirectory
-from fedward.rundir.replica_sums import added
+from fedward.rundir.replica_sums import add_block
 from fedward.rundir.store import RunDirectory
-from fedward.studies.replicas.replica_results import load_replicas, load_tally, summary
+from fedward.studies.replicas.replica_results import load_replicas, load_tally, summarise
 from fedward.studies.replicas.replica_setup import ReplicaRun
 from studies.replicas_wanted import CONTENT, go, wanted
 
@@ -39,7 +39,7 @@ def test_a_summary_does_not_load_what_replicas_say_about_every_example(tmp_path:
         write_arrays(tmp_path / f"scores-{start:06d}-{start + 10:06d}.npz", arrays)
     directory = ReplicaDirectory(RunDirectory(tmp_path), save_space=False)
     found: list[dict[str, Any]] = []
-    assert peak(lambda: found.append(summary(directory, ["a"]))) < scores.nbytes / 2
+    assert peak(lambda: found.append(summarise(directory, ["a"]))) < scores.nbytes / 2
     assert found[0].replicas == 20
     assert (found[0].jobs_asked_for, found[0].jobs_run) == (6, 4)
     assert found[0].variants.keys() == {"a"}
@@ -56,7 +56,7 @@ def test_no_interval_leaves_what_is_possible(tmp_path: Path) -> None:
         "run": np.array(2),
     }
     write_arrays(tmp_path / "scores-000000-000003.npz", arrays)
-    found = summary(ReplicaDirectory(RunDirectory(tmp_path), save_space=False), ["a"]).variants["a"]
+    found = summarise(ReplicaDirectory(RunDirectory(tmp_path), save_space=False), ["a"]).variants["a"]
     assert found["accuracy"].low == 0.0
     assert 0.2 < found["accuracy"].high < 0.3
     assert found["success.trigger"].high == 1.0
@@ -73,14 +73,14 @@ def test_running_sums_have_the_same_summary(tmp_path: Path) -> None:
 
 def test_sums_are_made_without_a_copy_of_the_block() -> None:
     scores = np.random.default_rng(0).dirichlet(np.ones(10), size=(50, 400)).astype(np.float32)
-    before = added(None, {"a/scores": scores}, 50)
-    assert peak(lambda: added(before, {"a/scores": scores}, 100)) < scores.nbytes / 4
+    before = add_block(None, {"a/scores": scores}, 50)
+    assert peak(lambda: add_block(before, {"a/scores": scores}, 100)) < scores.nbytes / 4
     assert np.array_equal(before["a/votes"].sum(axis=1), np.full(400, 100))
 
 
 def test_a_model_that_is_not_finite_votes_for_nobody() -> None:
     scores = np.array([[[0.2, 0.8], [0.5, 0.5]], [[0.5, 0.5], [0.5, 0.5]]], dtype=np.float32)
-    sums = added(None, {"a/scores": scores, "a/accuracy": np.zeros(2)}, 2)
+    sums = add_block(None, {"a/scores": scores, "a/accuracy": np.zeros(2)}, 2)
     assert sums["a/votes"].tolist() == [[0, 1], [0, 0]]
     assert sums["a/sum"][1].tolist() == [1.0, 1.0]
 

@@ -16,8 +16,8 @@ from fedward.certificates.certificate_file import loads as load_certificate
 from fedward.config.experiment import read
 from fedward.privacy import ledger_file
 from fedward.rundir.store import open_run
-from fedward.studies.training.runner import run
 from fedward.studies.training.setup import prepare
+from fedward.studies.training.training_study import run
 
 RUNS = {
     "poisson": "zero-out",

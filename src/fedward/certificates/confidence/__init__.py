@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from fedward.certificates.confidence.betting import betting, betting_sequence
+from fedward.certificates.confidence.bound_input import Side
 from fedward.certificates.confidence.clopper_pearson import clopper_pearson
 from fedward.certificates.confidence.concentration import empirical_bernstein, hoeffding
 from fedward.certificates.confidence.top_class import ANY_TIME, METHODS, Confidence, TopClass
-from fedward.certificates.confidence.values import Side
 
 __all__ = [
     "ANY_TIME",

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fedward.certificates.confidence.values import Array, Side, check_request
+from fedward.certificates.confidence.bound_input import Array, Side, check_request
 
 # The share of its capital that a bet may lose at most.
 _MOST_LOSS = 0.75

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
 from fedward.base.validate import InvalidValue
-from fedward.certificates.confidence.values import Array, Side, check_request
+from fedward.certificates.confidence.bound_input import Array, Side, check_request
 
 
 def clopper_pearson(values: ArrayLike, error: float, side: Side) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fedward.base.validate import InvalidValue
-from fedward.certificates.confidence.values import Array, Side, check_request
+from fedward.certificates.confidence.bound_input import Array, Side, check_request
 
 
 def hoeffding(values: ArrayLike, error: float, side: Side) -> Array:

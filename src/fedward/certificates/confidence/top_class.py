@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from fedward.base.validate import InvalidType, InvalidValue, one_of, open_unit, whole
 from fedward.certificates.confidence.betting import betting, betting_sequence
+from fedward.certificates.confidence.bound_input import Array
 from fedward.certificates.confidence.clopper_pearson import clopper_pearson, clopper_pearson_of
 from fedward.certificates.confidence.concentration import empirical_bernstein, hoeffding
-from fedward.certificates.confidence.values import Array
 from fedward.certificates.tally import Scores, Tally
 
 METHODS: dict[str, Any] = {

@@ -10,7 +10,7 @@ from fedward.core.parameters import ParameterSpec
 from fedward.report.numbers import finite, many
 from fedward.report.terminal.console import say, table
 from fedward.rundir.results import ReplicasResult
-from fedward.studies.replicas.replica_run import ReplicaRun
+from fedward.studies.replicas.replica_study import ReplicaRun
 
 
 def heading(console: Console, wanted: ReplicaRun, directory: Path) -> None:

@@ -17,7 +17,7 @@ from fedward.rundir.computed_by import changes, versions
 from fedward.rundir.manifest import ComputedBy
 from fedward.rundir.results import MeasuredRound, TrainingResult
 from fedward.rundir.store import RunDirectory
-from fedward.studies.training.runner import Setup
+from fedward.studies.training.training_study import Setup
 
 _ROWS = 12
 

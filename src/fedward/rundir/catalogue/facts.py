@@ -89,7 +89,7 @@ def _read(path: Path) -> RunFacts:
     variants = experiment.pop("variants", None)
     about = experiment.pop("inference", None)
     if variants is not None:
-        kind, shared = "replicas", _shared(list(variants.values()))
+        kind, shared = "replicas", _common_facts(list(variants.values()))
         facts: dict[str, Fact] = {
             **dict(flat(shared)),
             "variants": len(variants),
@@ -107,14 +107,14 @@ def _read(path: Path) -> RunFacts:
             facts[key] = known
     result, note = directory.result(), ""
     if result is not None:
-        facts |= dict(_found(result.to_json()))
+        facts |= dict(_collect_facts(result.to_json()))
     if result is not None and not isinstance(result, ReplicasResult):
         note = directory.spent(manifest, finished=True).problem
     measured = directory.metrics()
     rounds = tuple(each.to_json() for each in measured)
     planned = experiment.get("rounds")
     if result is None and kind == "run":
-        facts |= dict(_so_far(directory, manifest, measured))
+        facts |= dict(_facts_so_far(directory, manifest, measured))
     elif result is None and kind != "replicas":
         # Of an inference attack each file is of one training, or of one round of the only one.
         stored = sum(1 for _ in path.glob("scores-*-*.npz"))
@@ -130,7 +130,7 @@ def _read(path: Path) -> RunFacts:
     return RunFacts(path=path, kind=kind, state=state, facts=facts, rounds=rounds, note=note)
 
 
-def _so_far(
+def _facts_so_far(
     directory: RunDirectory, manifest: Manifest, measured: Sequence[MeasuredRound]
 ) -> Iterator[tuple[str, Fact]]:
     """How far a run is and what it has spent: what is charged for the round under way is in it."""
@@ -144,7 +144,7 @@ def _so_far(
     yield "rounds", run.rounds
     guarantee = None if run.ledger is None and run.users is None else run.guarantee()
     if guarantee is not None:
-        yield from _found({"guarantee": guarantee.to_json(), "statement": str(guarantee)})
+        yield from _collect_facts({"guarantee": guarantee.to_json(), "statement": str(guarantee)})
 
 
 def flat(content: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Fact]]:
@@ -162,7 +162,7 @@ def flat(content: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Fact]
             yield f"{prefix}{key}", value
 
 
-def _found(result: dict[str, Any]) -> Iterator[tuple[str, Fact]]:
+def _collect_facts(result: dict[str, Any]) -> Iterator[tuple[str, Fact]]:
     guarantee = result.get("guarantee")
     if isinstance(guarantee, dict):
         # No guarantee has no ε: it is not zero and not infinite, it is not there.
@@ -183,7 +183,7 @@ def _found(result: dict[str, Any]) -> Iterator[tuple[str, Fact]]:
         yield "auc", max(found)
 
 
-def _shared(experiments: list[dict[str, Any]]) -> dict[str, Any]:
+def _common_facts(experiments: list[dict[str, Any]]) -> dict[str, Any]:
     """What all variants have in common."""
     first, *others = experiments
     common = {}
@@ -191,7 +191,7 @@ def _shared(experiments: list[dict[str, Any]]) -> dict[str, Any]:
         if all(other.get(key) == value for other in others):
             common[key] = value
         elif isinstance(value, dict) and all(isinstance(other.get(key), dict) for other in others):
-            common[key] = _shared([each[key] for each in experiments])
+            common[key] = _common_facts([each[key] for each in experiments])
     return common
 
 

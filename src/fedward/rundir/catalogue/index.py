@@ -83,7 +83,7 @@ class Index:
         )
         found = [self._run(*row) for row in rows.fetchall()]
         if sort is not None:
-            found = _sorted(found, sort, descending)
+            found = _sort(found, sort, descending)
         return found
 
     def _run(self, name: str, kind: str, state: Any, note: str, rounds: str) -> RunFacts:
@@ -115,7 +115,7 @@ def _value(kind: str, number: float | None, word: str | None) -> Fact:
     return int(number) if kind == "int" else number
 
 
-def _sorted(runs: list[RunFacts], key: str, descending: bool) -> list[RunFacts]:
+def _sort(runs: list[RunFacts], key: str, descending: bool) -> list[RunFacts]:
     having = [run for run in runs if key in run.known]
     words = any(isinstance(run.known[key], str) for run in having)
     having.sort(key=lambda run: str(run.known[key]) if words else float(run.known[key]), reverse=descending)
@@ -135,20 +135,20 @@ def open_index(root: Path) -> Iterator[Index]:
     """The up-to-date index of the runs below a directory."""
     if not root.is_dir():
         raise InvalidValue(f"{root} is no directory: it should hold runs")
-    database = _up_to_date(root) or _in_memory(root)
+    database = _open_on_disk(root) or _open_in_memory(root)
     try:
         yield Index(root, database)
     finally:
         database.close()
 
 
-def _up_to_date(root: Path) -> sqlite3.Connection | None:
+def _open_on_disk(root: Path) -> sqlite3.Connection | None:
     """The index on disk, made if it is not there or damaged; None where it cannot be used or written."""
     file = root / NAME
     for _ in range(2):
         try:
-            with _closed_on_error(sqlite3.connect(file, timeout=30)) as database:
-                _made(database)
+            with _close_on_error(sqlite3.connect(file, timeout=30)) as database:
+                _create_tables(database)
                 Index(root, database).refresh()
                 return database
         except sqlite3.OperationalError:  # a disk that is full, or that cannot be written
@@ -161,15 +161,15 @@ def _up_to_date(root: Path) -> sqlite3.Connection | None:
     return None
 
 
-def _in_memory(root: Path) -> sqlite3.Connection:
-    with _closed_on_error(sqlite3.connect(":memory:")) as database:
-        _made(database)
+def _open_in_memory(root: Path) -> sqlite3.Connection:
+    with _close_on_error(sqlite3.connect(":memory:")) as database:
+        _create_tables(database)
         Index(root, database).refresh()
         return database
 
 
 @contextmanager
-def _closed_on_error(database: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+def _close_on_error(database: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     try:
         yield database
     except BaseException:
@@ -177,7 +177,7 @@ def _closed_on_error(database: sqlite3.Connection) -> Iterator[sqlite3.Connectio
         raise
 
 
-def _made(database: sqlite3.Connection) -> None:
+def _create_tables(database: sqlite3.Connection) -> None:
     """Makes the tables, if they are not there; raises ``sqlite3.DatabaseError`` if the file is damaged."""
     # Short as the file is: what a damaged page holds is found now, not in the middle of an answer.
     (found,) = database.execute("PRAGMA quick_check(1)").fetchone()

@@ -78,7 +78,7 @@ class AttackCosts:
         )
 
 
-def costs(setup: Setup, path: Path, variant: str) -> NDArray[np.float64]:
+def costs_of_replicas(setup: Setup, path: Path, variant: str) -> NDArray[np.float64]:
     """min(C, C̄) of every replica of a variant; C is the mean loss over all triggered test examples."""
     bound = cost_bound(setup)
     goal = setup.attack.goal if setup.attack is not None else None
@@ -127,12 +127,12 @@ def attack_costs(
         unit=setting.ledger.unit,
         cost_bound=bound,
         clean=(low, high),
-        measured=tuple(_measured(k, by_attackers[k]) for k in sorted(by_attackers)),
+        measured=tuple(_measure(k, by_attackers[k]) for k in sorted(by_attackers)),
         lines=tuple(lines),
     )
 
 
-def _measured(attackers: int, values: NDArray[np.float64]) -> Measured:
+def _measure(attackers: int, values: NDArray[np.float64]) -> Measured:
     mean = float(values.mean())
     error = float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else float("inf")
     width = float(stats.t.ppf(0.975, max(1, len(values) - 1))) * error

@@ -89,7 +89,7 @@ def fix_claims(
       costs: what is claimed about costs, which no method bounds at all times at once; None for predictions.
       under_way: whether some are begun.
     """
-    stored = list(_stored(path, variants))
+    stored = list(_read_claims(path, variants))
     certified = any(path.glob("certificate*.json*")) or (path / "certified.json").exists()
     draw = claims.draw(costs)
     if finished or under_way or certified:
@@ -100,7 +100,7 @@ def fix_claims(
                 f"that nothing was claimed about, {path}; {_ANOTHER}"
             )
         for each in stored:
-            if changed := ", ".join(each.differences(_claimed(claims, "", costs))):
+            if changed := ", ".join(each.differences(_claims_now(claims, "", costs))):
                 raise InvalidValue(
                     f"what is claimed must be fixed beforehand, got other claims than {path} was begun with: "
                     f"{changed}; {_ANOTHER}"
@@ -114,13 +114,13 @@ def fix_claims(
     # In a directory without a draw `fedward replicas` may have shown any number of them since.
     if looks and not claims.earlier and claims.confidence.method not in ANY_TIME:
         _require_planned(claims.replicas, stored, costs)
-    text = json.dumps(_claimed(claims, draw, costs).to_json(), indent=2) + "\n"
+    text = json.dumps(_claims_now(claims, draw, costs).to_json(), indent=2) + "\n"
     if not (path / _FILE).exists() or (path / _FILE).read_text(encoding="utf8") != text:
         write_atomically(path / _FILE, text.encode())
     return claims, draw
 
 
-def _claimed(claims: Claims, draw: str, costs: CostClaims | None) -> StoredClaims:
+def _claims_now(claims: Claims, draw: str, costs: CostClaims | None) -> StoredClaims:
     told = None if costs is None else {"attackers": list(costs.attackers), "bounds": dict(costs.bounds)}
     return StoredClaims.of(
         claims.confidence, claims.score, claims.threats, claims.attendance, costs=told, draw=draw
@@ -141,7 +141,7 @@ def _require_planned(replicas: int, stored: Sequence[StoredClaims], costs: CostC
         if each.looks[-1] != replicas:
             raise InvalidValue(
                 f"number of replicas must be fixed beforehand, got {replicas} where {each.looks[-1]} were "
-                f"claimed before they were trained{_only(costs)}; {_ANOTHER}"
+                f"claimed before they were trained{_words_on_method(costs)}; {_ANOTHER}"
             )
 
 
@@ -154,18 +154,18 @@ def _earlier(claims: Claims, looks: list[int], costs: CostClaims | None) -> tupl
     seen = " and ".join(map(str, looks))
     raise InvalidValue(
         f"number of replicas must be fixed beforehand, got {replicas} where the results of {seen} were shown "
-        f"already{_only(costs)}; {_ANOTHER}"
+        f"already{_words_on_method(costs)}; {_ANOTHER}"
     )
 
 
-def _only(costs: CostClaims | None) -> str:
+def _words_on_method(costs: CostClaims | None) -> str:
     """Which method lets replicas be added; none does for costs."""
     return (
         "" if costs is not None else f" (only --method {' or '.join(ANY_TIME)} allows going on after a look)"
     )
 
 
-def _stored(path: Path, variants: Sequence[str]) -> Iterator[StoredClaims]:
+def _read_claims(path: Path, variants: Sequence[str]) -> Iterator[StoredClaims]:
     """What was claimed before: as it was stored, or, by an older fedward, as far as its results say it."""
     if (path / _FILE).exists():
         yield _read(path / _FILE, json_object(path / _FILE))

@@ -14,9 +14,9 @@ from fedward.privacy import ledger_file
 from fedward.privacy.caveats import add_caveat
 from fedward.rundir import checkpoint
 from fedward.rundir.manifest import Manifest
-from fedward.rundir.spent import central
-from fedward.studies.training.runner import manifest
+from fedward.rundir.spent import guarantee_of_server
 from fedward.studies.training.setup import Setup
+from fedward.studies.training.training_study import manifest
 
 SAVE_EVERY = 5.0
 """Seconds between checkpoints of the training under way: what a kill may lose, besides a round."""
@@ -62,6 +62,6 @@ def attack_manifest(setup: Setup, about: dict[str, Any], engine: str) -> Manifes
 def state_spending(path: Path, setup: Setup, num_users: int, rounds: int) -> dict[str, Any]:
     """Writes the ledger of one training of so many users and rounds; its guarantee, for the result."""
     ledger = setup.algorithm.spent(num_users, rounds)
-    found = add_caveat(central(ledger, setup.delta, setup.accountant), setup.caveat)
+    found = add_caveat(guarantee_of_server(ledger, setup.delta, setup.accountant), setup.caveat)
     write_atomically(path / "ledger.json", ledger_file.dumps(ledger).encode())
     return {"guarantee": found, "statement": str(found)}

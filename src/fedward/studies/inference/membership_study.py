@@ -98,7 +98,7 @@ def run_membership(
     directory.begin(wanted.manifest(words))
     remove_leftovers(directory.path)
     rounds = setup.experiment.rounds
-    missing = [trial for trial in trials if _finished(directory.path, trial) is None]
+    missing = [trial for trial in trials if _read_finished(directory.path, trial) is None]
     clock = Clock({"round": rounds * len(trials)})
     clock.skip("round", rounds * (len(trials) - len(missing)))
     if missing:
@@ -118,7 +118,7 @@ def finish_membership(wanted: MembershipRun, directory: RunDirectory) -> tuple[M
     """What the attacks find, from the files of finished trainings; writes it, and returns both forms."""
     found, rounds, setup = {}, 0, wanted.setup
     for trial in wanted.config.trials:
-        stored = _finished(directory.path, trial)
+        stored = _read_finished(directory.path, trial)
         if stored is None:
             raise InvalidValue(f"{directory.path} must hold the scores of {trial}, got none: train it first")
         found[trial] = stored[0]
@@ -166,7 +166,7 @@ def _file(path: Path, trial: Trial) -> Path:
     return path / f"scores-{trial.kind}-{trial.number:03d}.npz"
 
 
-def _finished(path: Path, trial: Trial) -> tuple[np.ndarray[Any, np.dtype[np.float32]], int] | None:
+def _read_finished(path: Path, trial: Trial) -> tuple[np.ndarray[Any, np.dtype[np.float32]], int] | None:
     """What a finished training left, and how many rounds it had; None if it is not finished."""
     file = _file(path, trial)
     if not file.exists():

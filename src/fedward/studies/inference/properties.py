@@ -32,7 +32,7 @@ def read_property(
         return federation.examples.y == int(name)
     path = Path(which)
     if path.suffix != ".npy":
-        return _known(which, experiment, data_dir)
+        return _property_of_data(which, experiment, data_dir)
     try:
         return torch.from_numpy(np.load(path, allow_pickle=False))
     except FileNotFoundError:
@@ -41,7 +41,7 @@ def read_property(
         raise InvalidValue(f"{path} cannot be read as an array: {error}") from error
 
 
-def _known(which: str, experiment: Experiment, data_dir: Path | None) -> Tensor:
+def _property_of_data(which: str, experiment: Experiment, data_dir: Path | None) -> Tensor:
     """A property that the data set itself knows of its examples."""
     section = experiment.data
     if section.part not in PROPERTIES:

@@ -16,12 +16,15 @@ from fedward.studies.training.setup import Setup
 def guarantees(wanted: ReplicaRun, replicas: int) -> dict[str, dict[str, Any]]:
     """For every variant the guarantee of one replica and of that many, as plain values and in words."""
     return {
-        name: {"one_replica": _plain(setup.planned), "all_replicas": _plain(all_together(setup, replicas))}
+        name: {
+            "one_replica": _as_json(setup.planned),
+            "all_replicas": _as_json(guarantee_of_all(setup, replicas)),
+        }
         for name, setup in wanted.variants.items()
     }
 
 
-def all_together(setup: Setup, replicas: int) -> Guarantee:
+def guarantee_of_all(setup: Setup, replicas: int) -> Guarantee:
     """What releasing that many trainings, or anything computed from them, guarantees."""
     one = setup.algorithm.spent(setup.federation.num_users, setup.experiment.rounds)
     spent = replace(one, entries=())
@@ -34,7 +37,7 @@ def all_together(setup: Setup, replicas: int) -> Guarantee:
     return add_caveat(add_caveat(found, f"all {replicas:,} replicas together"), setup.caveat)
 
 
-def _plain(guarantee: Guarantee) -> dict[str, Any]:
+def _as_json(guarantee: Guarantee) -> dict[str, Any]:
     return {"guarantee": guarantee.to_json(), "statement": str(guarantee)}
 
 

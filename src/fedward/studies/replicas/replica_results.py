@@ -22,11 +22,11 @@ from fedward.rundir.replica_store import ReplicaDirectory, finished_blocks, stor
 from fedward.rundir.results import Mean, ReplicasResult
 from fedward.rundir.store import RunDirectory
 from fedward.studies.progress import Progress
-from fedward.studies.replicas.replica_setup import triggered
+from fedward.studies.replicas.replica_setup import triggered_examples
 from fedward.studies.training.setup import Setup
 
 
-def measured(
+def measure_replicas(
     setup: Setup, backend: Backend, models: Sequence[Tensor], tick: Callable[[str], Progress]
 ) -> Generator[Progress, None, Arrays]:
     """Confidences ``[models, examples, classes]`` and accuracy; under attack success and cost as well."""
@@ -41,7 +41,7 @@ def measured(
         accuracy[number] = ((each.argmax(axis=1) == labels) & has_favourite(each)).mean()
         yield tick("evaluation")
     arrays: Arrays = {"scores": scores, "accuracy": accuracy}
-    for name, examples in triggered(setup):
+    for name, examples in triggered_examples(setup):
         metrics = []
         for metric in backend.evaluate_many(models, examples):
             metrics.append(metric)
@@ -51,7 +51,7 @@ def measured(
     return arrays
 
 
-def summary(directory: ReplicaDirectory, variants: Sequence[str]) -> ReplicasResult:
+def summarise(directory: ReplicaDirectory, variants: Sequence[str]) -> ReplicasResult:
     """Accuracy of each variant over all replicas with a 95 % interval for its mean, and the jobs it took."""
     blocks = directory.for_every_replica()
     return ReplicasResult(
@@ -88,13 +88,13 @@ def load_tally(path: Path, variant: str) -> Tally:
     if files == [sums]:
         counts, replicas = read_array(sums, f"{variant}/votes"), int(read_array(sums, "replicas"))
     else:
-        counts, replicas = _counted(files, variant, finished_blocks(path)[-1][1])
+        counts, replicas = _count_votes(files, variant, finished_blocks(path)[-1][1])
     seed = _experiments(path)[variant]["seed"]
     labels = read_array(path / "labels.npz", "labels")
     return Tally(counts=counts, replicas=replicas, seed=seed, labels=labels, draw=stored_draw(path) or "")
 
 
-def _counted(files: Sequence[Path], variant: str, replicas: int) -> tuple[NDArray[np.int64], int]:
+def _count_votes(files: Sequence[Path], variant: str, replicas: int) -> tuple[NDArray[np.int64], int]:
     """The votes that follow from the confidences of all blocks, none of which may be there twice."""
     found: list[NDArray[np.int64]] = []
 

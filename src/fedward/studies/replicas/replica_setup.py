@@ -12,8 +12,8 @@ from fedward.core.examples import Examples
 from fedward.core.parameters import ParameterSpec
 from fedward.lockstep.lockstep import Training
 from fedward.rundir.manifest import Manifest
-from fedward.studies.training.runner import manifest
 from fedward.studies.training.setup import Setup, prepare
+from fedward.studies.training.training_study import manifest
 
 # A kill loses at most one round of one block, so a block is kept to some minutes of work; and all of a block
 # is in memory together.
@@ -99,7 +99,7 @@ class ReplicaRun:
             "first round": len(setups),
             "round": sum(setup.experiment.rounds - 1 for setup in setups),
             "evaluation": len(setups),
-            "attack evaluation": sum(len(triggered(setup)) for setup in setups),
+            "attack evaluation": sum(len(triggered_examples(setup)) for setup in setups),
         }
 
     def trainings(self, start: int, stop: int) -> list[Training]:
@@ -144,7 +144,7 @@ def prepare_variants(experiments: Mapping[str, Experiment], data_dir: Path | Non
     return setups
 
 
-def triggered(setup: Setup) -> tuple[tuple[str, Examples], ...]:
+def triggered_examples(setup: Setup) -> tuple[tuple[str, Examples], ...]:
     """The test examples that show whether attackers have what they want, by name."""
     goal = setup.attack.goal if setup.attack is not None else None
     return () if goal is None else goal.triggered

@@ -13,7 +13,7 @@ from fedward.config.sweep_section import Point, Sweep
 from fedward.privacy import Guarantee
 from fedward.rundir.results import Mean, TrainingResult
 from fedward.rundir.store import RunDirectory
-from fedward.rundir.sweep_record import weakest
+from fedward.rundir.sweep_record import place_of_weakest
 
 MEASURES = {"accuracy": "accuracy", "attack_success": "attack success", "attack_cost": "attack cost"}
 """The quantities that are averaged, each by its name in ``result.json`` and in words."""
@@ -50,7 +50,7 @@ class Row:
         return ", ".join(f"{axis}={label}" for axis, label in self.labels.items()) or "all"
 
 
-def results(sweep: Sweep, path: Path) -> list[Row]:
+def read_rows(sweep: Sweep, path: Path) -> list[Row]:
     """Reads the finished runs of a sweep, in the order of its combinations."""
     together: dict[str, list[Point]] = {}
     for point in sweep.points:
@@ -60,7 +60,7 @@ def results(sweep: Sweep, path: Path) -> list[Row]:
 
 def _row(points: Sequence[Point], path: Path) -> Row:
     found = [_result(path / point.directory) for point in points]
-    place = weakest(found)
+    place = place_of_weakest(found)
     worst = found[place].guarantee
     measures = {}
     for key in MEASURES:

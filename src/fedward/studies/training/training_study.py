@@ -25,7 +25,7 @@ from fedward.rundir.computed_by import versions
 from fedward.rundir.manifest import Divisor, Manifest, RunData
 from fedward.rundir.results import Measured, TrainingResult
 from fedward.rundir.run_record import RunRecord, load
-from fedward.rundir.spent import Spent, central, in_result
+from fedward.rundir.spent import Spent, guarantee_of_server, spending_for_result
 from fedward.rundir.store import RunDirectory, open_run
 from fedward.studies.progress import Clock, Progress
 from fedward.studies.training.setup import Setup, prepare
@@ -80,7 +80,7 @@ def _run(setup: Setup, directory: RunDirectory, backend: Backend) -> Iterator[Pr
     clock.skip("round", state.round)
     if state.round:
         # A kill between storing a round and measuring it: the measurement is made up for.
-        yield _measured(setup, backend, directory, state, clock)
+        yield _measure_if_due(setup, backend, directory, state, clock)
     state = directory.with_reservation(state)
 
     rounds = train(
@@ -100,11 +100,11 @@ def _run(setup: Setup, directory: RunDirectory, backend: Backend) -> Iterator[Pr
         directory.save_round(state, log)
         # The first round of a session also starts the workers.
         clock.tick("round", measured=state.round > before + 1)
-        yield _measured(setup, backend, directory, state, clock)
+        yield _measure_if_due(setup, backend, directory, state, clock)
     _finish(setup, backend, directory, state)
 
 
-def _measured(
+def _measure_if_due(
     setup: Setup, backend: Backend, directory: RunDirectory, state: ServerState, clock: Clock
 ) -> Progress:
     """Measures the model after its last round where that is due and not done yet."""
@@ -139,11 +139,11 @@ def _finish(setup: Setup, backend: Backend, directory: RunDirectory, state: Serv
     spent = Spent(folder=directory.path, ledger=state.ledger, users=state.users, papers=papers)
     # Where users protect themselves and nobody looks at their norms, the server has nothing to claim.
     nothing = setup.algorithm.unproven or not mechanisms(state.ledger.spending)
-    claims = [] if nothing else [central(state.ledger, setup.delta, setup.accountant)]
+    claims = [] if nothing else [guarantee_of_server(state.ledger, setup.delta, setup.accountant)]
     module = copy.deepcopy(setup.model)
     ParameterSpec.of(module).load(module, state.parameters)
     about = Manifest(experiment={}, delta=setup.delta, accountant=setup.accountant, caveat=setup.caveat)
-    known: dict[str, Any] = in_result(spent, about)
+    known: dict[str, Any] = spending_for_result(spent, about)
     if setup.algorithm.noise_source == "seeded":
         known["rejected_updates"] = sum(len(each.rejected) for each in directory.telemetry())
         known["kept_rounds"] = directory.kept()

@@ -18,8 +18,8 @@ from fedward.commands.output import AsJson, place
 from fedward.config import pretraining_file
 from fedward.core.parameters import ParameterSpec
 from fedward.report.terminal.console import plain_console
-from fedward.report.terminal.progress import follow_pretraining
-from fedward.studies.pretraining.pretraining import Pretraining, prepare
+from fedward.report.terminal.live_progress import follow_pretraining
+from fedward.studies.pretraining.pretraining_study import Pretraining, prepare
 from fedward.studies.study import carry_out
 
 File = Annotated[Path, typer.Argument(help="The pre-training file (TOML).")]

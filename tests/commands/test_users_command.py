@@ -12,7 +12,7 @@ from dp_accounting import GaussianDpEvent, NonPrivateDpEvent
 
 from command_line import output_of
 from fedward.base.validate import InvalidType, InvalidValue
-from fedward.commands.users import users
+from fedward.commands.users_command import users
 from fedward.privacy import epsilon_of, user_ledgers_file
 from fedward.privacy.rounding import round_up
 from fedward.privacy.user_ledgers import UserLedgers

@@ -57,7 +57,7 @@ def list_runs(
     """List, filter, compare and export runs."""
     if context.invoked_subcommand is not None:
         return
-    found = _found(folder, where, sort, show or [])
+    found = _matching_runs(folder, where, sort, show or [])
     if as_json:
         print(json.dumps({"runs": as_rows(found)}))
         return
@@ -70,7 +70,7 @@ def list_runs(
         console.print(tables.ABOUT_EPSILON, highlight=False)
     for run in found:
         if run.note:
-            console.print(f"{run.path} {_what_is_wrong(run)}", highlight=False, markup=False, soft_wrap=True)
+            console.print(f"{run.path} {_problem(run)}", highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -78,7 +78,7 @@ def compare(runs: Runs, every: Every = False, as_json: AsJson = False) -> None:
     """What differs between runs: the experiment first, then what came out."""
     if len(runs) < 2:
         raise InvalidValue(f"two or more runs can be compared, got {len(runs)}")
-    found = [_readable(path) for path in runs]
+    found = [_read_run(path) for path in runs]
     differing = tables.differences(found, every=every)
     if as_json:
         content: dict[str, Any] = {"runs": [str(path) for path in runs], "differences": differing}
@@ -104,12 +104,12 @@ def export(
     one_of("--to", to, tuple(EXPORTS))
     if rounds and to not in ("csv", "jsonl"):
         raise InvalidValue(f"--rounds is for csv and jsonl, got {to}, which has all rounds")
-    every = _found(folder, where)
+    every = _matching_runs(folder, where)
     found = [run for run in every if run.state != "damaged"]
     for run in every:
         if run.note:
             plain_console(stderr=True).print(
-                f"{run.path} {_what_is_wrong(run)}", highlight=False, markup=False, soft_wrap=True
+                f"{run.path} {_problem(run)}", highlight=False, markup=False, soft_wrap=True
             )
     if not found:
         raise InvalidValue(f"there is no run in {folder}" + (" that is like that" if where else ""))
@@ -117,7 +117,7 @@ def export(
     plain_console().print(f"{len(found)} runs written to {out}", highlight=False)
 
 
-def _what_is_wrong(run: RunFacts) -> str:
+def _problem(run: RunFacts) -> str:
     return f"cannot be read: {run.note}" if run.state == "damaged" else f"has no ε: {run.note}"
 
 
@@ -127,7 +127,7 @@ def _console() -> Console:
     return console if console.is_terminal else plain_console(width=240)
 
 
-def _found(
+def _matching_runs(
     folder: Path, where: list[str] | None, sort: str | None = None, show: Sequence[str] = ()
 ) -> list[RunFacts]:
     conditions = [condition(text) for text in where or ()]
@@ -137,7 +137,7 @@ def _found(
         return index.find(conditions, sort=sort.lstrip("-") if sort else None, descending=descending)
 
 
-def _readable(path: Path) -> RunFacts:
+def _read_run(path: Path) -> RunFacts:
     require_run(path)
     found = read(path)
     if found.state == "damaged":

@@ -23,13 +23,18 @@ from fedward.rundir.replica_draw import require_draw
 from fedward.rundir.replica_store import ReplicaDirectory
 from fedward.rundir.results import ReplicasResult
 from fedward.rundir.store import RunDirectory, open_run
-from fedward.studies.certification.attack_costs import AttackCosts, attack_costs, cost_bound, costs
+from fedward.studies.certification.attack_costs import (
+    AttackCosts,
+    attack_costs,
+    cost_bound,
+    costs_of_replicas,
+)
 from fedward.studies.certification.attacked_variants import Attacked, attacked_variants
 from fedward.studies.certification.claims import Claims
 from fedward.studies.certification.fixed_claims import fix_claims
 from fedward.studies.progress import Progress
 from fedward.studies.replicas.replica_results import load_replicas, load_tally
-from fedward.studies.replicas.replica_run import ReplicaRun, manifest_of, prepare_variants, run_replicas
+from fedward.studies.replicas.replica_study import ReplicaRun, manifest_of, prepare_variants, run_replicas
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +60,7 @@ class Certification:
     @property
     def tallied(self) -> bool:
         """Whether counts of votes are enough, or the scores of every replica are needed."""
-        return _tallied(self.claims)
+        return _needs_votes_only(self.claims)
 
     @property
     def costs(self) -> CostClaims | None:
@@ -67,7 +72,7 @@ class Certification:
     @contextmanager
     def open(self, path: Path, compute: Compute) -> Iterator[Begun]:
         with open_run(path) as run:
-            yield Begun(run, begin(self, run, compute))
+            yield Begun(run, begin_certification(self, run, compute))
 
     def steps(self, place: Begun, compute: Compute) -> Iterator[Progress]:
         wanted = place.certification.wanted
@@ -76,8 +81,8 @@ class Certification:
     def result(self, place: Begun) -> Outcome:
         path, begun = place.run.path, place.certification
         if begun.attackers:
-            return Outcome(costs=certified_costs(begun, path))
-        return Outcome(predictions=certified_predictions(begun, path))
+            return Outcome(costs=certify_costs(begun, path))
+        return Outcome(predictions=certify_predictions(begun, path))
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,7 @@ def plan_certification(
     attacked = attacked_variants(content, axes, numbers, source, data) if numbers else None
     contents = variants(content, axes) if attacked is None else attacked.contents
     experiments = {name: config.from_content(each, source) for name, each in contents.items()}
-    if save_space and not (_tallied(claims) or numbers):
+    if save_space and not (_needs_votes_only(claims) or numbers):
         raise InvalidValue(
             "--save-space needs --score vote, or an attack: bounds on confidences and by other methods than "
             f"clopper_pearson need every replica, got --score {claims.score} and {claims.confidence.method}"
@@ -149,7 +154,7 @@ def plan_certification(
     )
 
 
-def begin(certification: Certification, run: RunDirectory, compute: Compute) -> Certification:
+def begin_certification(certification: Certification, run: RunDirectory, compute: Compute) -> Certification:
     """Fixes in a run directory what is claimed, before anything is trained; refuses what comes after a look.
 
     The result says the same with the draw of its replicas, and with all looks that there were, where the
@@ -183,7 +188,7 @@ def begin(certification: Certification, run: RunDirectory, compute: Compute) -> 
     return replace(certification, claims=claims, wanted=wanted, settings=settings)
 
 
-def certified_predictions(certification: Certification, path: Path) -> dict[str, Certified]:
+def certify_predictions(certification: Certification, path: Path) -> dict[str, Certified]:
     """Certifies the predictions of each variant, and stores certificates with the scores behind them."""
     found = {}
     for name, setting in certification.settings.items():
@@ -193,19 +198,19 @@ def certified_predictions(certification: Certification, path: Path) -> dict[str,
     return found
 
 
-def certified_costs(certification: Certification, path: Path) -> dict[str, AttackCosts]:
+def certify_costs(certification: Certification, path: Path) -> dict[str, AttackCosts]:
     """The cost of the attack on each variant, measured and bounded."""
     wanted, attacked, found = certification.wanted, certification.attacked, {}
     assert attacked is not None  # only asked for under attack
     for name, setting in certification.settings.items():
         own = {k: attacked.names[name, k] for k in certification.attackers}
-        measured = {k: costs(wanted.variants[each], path, each) for k, each in own.items()}
+        measured = {k: costs_of_replicas(wanted.variants[each], path, each) for k, each in own.items()}
         bound = certification.cost_bounds[name]
         found[name] = attack_costs(setting, bound, measured, most=max(certification.attackers))
     return found
 
 
-def _tallied(claims: Claims) -> bool:
+def _needs_votes_only(claims: Claims) -> bool:
     return claims.score == "vote" and claims.confidence.method == "clopper_pearson"
 
 

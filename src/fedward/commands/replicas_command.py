@@ -16,9 +16,9 @@ from fedward.config.vary import variants
 from fedward.report.terminal import replica_table as report
 from fedward.report.terminal import run_table as terminal
 from fedward.report.terminal.console import plain_console
-from fedward.report.terminal.progress import follow_replicas
+from fedward.report.terminal.live_progress import follow_replicas
 from fedward.studies.replicas.replica_guarantees import guarantees
-from fedward.studies.replicas.replica_run import ReplicaRun, ReplicaStudy, prepare_variants
+from fedward.studies.replicas.replica_study import ReplicaRun, ReplicaStudy, prepare_variants
 from fedward.studies.study import carry_out
 
 Count = Annotated[int, typer.Option("--replicas", "-m", help="How many trainings of each variant: M.")]

@@ -17,8 +17,8 @@ from fedward.config.pretraining_file import from_content, read
 from fedward.core.parameters import FlatModule, ParameterSpec
 from fedward.models import weights_file
 from fedward.models.weights_file import About
-from fedward.studies.pretraining import pretraining as module
-from fedward.studies.pretraining.pretraining import Pretraining, pretrain
+from fedward.studies.pretraining import pretraining_study as module
+from fedward.studies.pretraining.pretraining_study import Pretraining, pretrain
 from studies.pretrained import CONTENT, pretrained, pretraining
 
 

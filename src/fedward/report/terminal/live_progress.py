@@ -9,7 +9,7 @@ from rich.console import Console
 from fedward.report.numbers import measures_in_words
 from fedward.report.terminal.live import Standing, follow
 from fedward.report.terminal.spending_meter import SpendingMeter
-from fedward.studies.pretraining.pretraining import Pretraining
+from fedward.studies.pretraining.pretraining_study import Pretraining
 from fedward.studies.progress import Progress
 from fedward.studies.replicas.replica_setup import ReplicaRun
 from fedward.studies.training.setup import Setup

@@ -21,7 +21,7 @@ from fedward.privacy.guarantee import Unit
 from fedward.report.terminal import inference_tables as report
 from fedward.report.terminal import run_table as terminal
 from fedward.report.terminal.console import plain_console
-from fedward.report.terminal.progress import follow_inference
+from fedward.report.terminal.live_progress import follow_inference
 from fedward.rundir.inference_curves import write_curves
 from fedward.rundir.inference_record import PROPERTY
 from fedward.rundir.results import InferenceResult, MembershipResult, PropertyResult
@@ -79,7 +79,7 @@ def membership_command(
     path = source.directory(place(out), "-membership")
     experiment = config.from_content(source.content, source.name)
     wanted = prepare_membership(experiment, wanted_attack, asked.data)
-    console = _heading(wanted.setup, path, compute, as_json)
+    console = _print_heading(wanted.setup, path, compute, as_json)
 
     def draw(path: Path, outcome: tuple[Membership, MembershipResult]) -> None:
         found, _ = outcome
@@ -93,7 +93,7 @@ def membership_command(
         print(json.dumps({**result.to_json(), "directory": str(path)}))
         return
     report.membership(console, found)
-    _closing(console, result, "membership.png", path)
+    _print_closing(console, result, "membership.png", path)
 
 
 @app.command("property")
@@ -126,7 +126,7 @@ def property_command(
     path = source.directory(place(out), "-property")
     experiment = config.from_content(source.content, source.name)
     wanted = prepare_property(experiment, wanted_attack, which, users=users, data_dir=asked.data)
-    console = _heading(wanted.setup, path, compute, as_json)
+    console = _print_heading(wanted.setup, path, compute, as_json)
 
     def draw(path: Path, outcome: tuple[Property, PropertyResult]) -> None:
         found, _ = outcome
@@ -141,16 +141,16 @@ def property_command(
         print(json.dumps({**result.to_json(), "directory": str(path)}))
         return
     report.property(console, found, result.accuracy)
-    _closing(console, result, "property.png", path)
+    _print_closing(console, result, "property.png", path)
 
 
-def _heading(setup: Setup, path: Path, compute: Compute, as_json: bool) -> Console:
+def _print_heading(setup: Setup, path: Path, compute: Compute, as_json: bool) -> Console:
     console = plain_console(stderr=as_json)
     terminal.heading(console, setup, path)
     terminal.engine(console, engine_in_words(setup.model, setup.federation, compute), path)
     return console
 
 
-def _closing(console: Console, result: InferenceResult, picture: str, path: Path) -> None:
+def _print_closing(console: Console, result: InferenceResult, picture: str, path: Path) -> None:
     console.print(f"one training: {result.statement}", highlight=False, soft_wrap=True)
     console.print(f"{picture} and result.json are in {path}", highlight=False)

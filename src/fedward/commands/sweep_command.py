@@ -16,11 +16,11 @@ from fedward.config.sweep_section import read_sweep
 from fedward.report.pictures.sweep_picture import draw
 from fedward.report.terminal import sweep_table as report
 from fedward.report.terminal.console import plain_console
-from fedward.report.terminal.progress import follow_sweep
+from fedward.report.terminal.live_progress import follow_sweep
 from fedward.studies.study import carry_out
 from fedward.studies.sweep.sweep_place import check_place
 from fedward.studies.sweep.sweep_results import Row
-from fedward.studies.sweep.sweep_run import plan_sweep
+from fedward.studies.sweep.sweep_study import plan_sweep
 
 Out = Annotated[
     str | None,

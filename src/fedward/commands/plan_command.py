@@ -15,7 +15,7 @@ from fedward.certificates.plan_goal import Goal
 from fedward.certificates.planning import NO_ACCURACY, plan
 from fedward.certificates.tally import read_scores
 from fedward.certificates.threat import Attendance
-from fedward.commands.output import AsJson, given
+from fedward.commands.output import AsJson, require_option
 from fedward.privacy.group import Threat
 from fedward.report.terminal.console import plain_console
 from fedward.report.terminal.plan_table import in_words, picture, picture_file, table
@@ -70,9 +70,9 @@ def plan_command(
     if out is not None:
         picture_file(out)
     first, second = (
-        _stored(confidences, method, psi)
+        _bounds_from_scores(confidences, method, psi)
         if confidences is not None
-        else _typed(given("--top", top), runner_up)
+        else _bounds_from_options(require_option("--top", top), runner_up)
     )
     goal = Goal(
         users=users,
@@ -111,7 +111,7 @@ def plan_command(
     console.print(NO_ACCURACY, highlight=False, soft_wrap=True)
 
 
-def _typed(top: float, runner_up: float | None) -> tuple[float, float]:
+def _bounds_from_options(top: float, runner_up: float | None) -> tuple[float, float]:
     if runner_up is None and top <= 0.5:
         raise InvalidValue(
             f"--top must be above 0.5 where --runner-up is not given, which is 1 - F_A then, got {top:g}"
@@ -119,7 +119,7 @@ def _typed(top: float, runner_up: float | None) -> tuple[float, float]:
     return top, 1.0 - top if runner_up is None else runner_up
 
 
-def _stored(
+def _bounds_from_scores(
     file: Path, method: str | None, psi: float
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.float64]]]:
     """Bounds from stored scores. An example whose top class is wrong counts as not certified."""

@@ -17,9 +17,9 @@ from fedward.rundir.store import RunDirectory, open_run
 from fedward.studies.progress import Clock, Progress
 from fedward.studies.sweep.shared_jobs import SharedJobs
 from fedward.studies.sweep.sweep_place import begin_sweep, check_place
-from fedward.studies.sweep.sweep_results import Row, results
-from fedward.studies.training.runner import run
+from fedward.studies.sweep.sweep_results import Row, read_rows
 from fedward.studies.training.setup import Setup, prepare
+from fedward.studies.training.training_study import run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class SweepStudy:
         return run_sweep(self.sweep, self.setups, place.path, compute)
 
     def result(self, place: RunDirectory) -> list[Row]:
-        return results(self.sweep, place.path)
+        return read_rows(self.sweep, place.path)
 
 
 def plan_sweep(sweep: Sweep, data_dir: Path | None = None) -> SweepStudy:

@@ -26,9 +26,9 @@ from fedward.report.terminal import attack_cost_table as attack_cost
 from fedward.report.terminal import certified_table as certified_accuracy
 from fedward.report.terminal import replica_table as report
 from fedward.report.terminal import run_table as terminal
-from fedward.report.terminal.progress import follow_replicas
+from fedward.report.terminal.live_progress import follow_replicas
 from fedward.rundir.run_record import load
-from fedward.studies.certification.certifying import Certification, Outcome, plan_certification
+from fedward.studies.certification.certification_study import Certification, Outcome, plan_certification
 from fedward.studies.certification.claims import Claims
 from fedward.studies.study import carry_out
 

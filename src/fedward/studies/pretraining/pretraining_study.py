@@ -137,7 +137,7 @@ def pretrain(
 
 
 def _pretrain(wanted: Pretraining, path: Path, compute: Compute, seconds: float) -> Iterator[Progress]:
-    about, tensors = _stored(wanted, path)
+    about, tensors = _read_progress(wanted, path)
     spec, model = ParameterSpec.of(wanted.model), wanted.model
     parameters = spec.flatten(model)
     for name, view in spec.views(parameters).items():
@@ -176,7 +176,7 @@ def _pretrain(wanted: Pretraining, path: Path, compute: Compute, seconds: float)
     spec.load(model, parameters)
 
 
-def _stored(wanted: Pretraining, path: Path) -> tuple[About, dict[str, Tensor]]:
+def _read_progress(wanted: Pretraining, path: Path) -> tuple[About, dict[str, Tensor]]:
     """Where the file was left; the beginning if there is none. Another training's file is refused."""
     if not path.exists():
         spec = ParameterSpec.of(wanted.model)

@@ -18,7 +18,7 @@ from fedward.forecast.forecast import forecast
 from fedward.forecast.sweep_forecast import forecast_sweep
 from fedward.report.terminal.console import plain_console
 from fedward.report.terminal.forecast_table import print_forecast, print_sweep_forecast, record, sweep_record
-from fedward.studies.sweep.sweep_run import prepare_sweep
+from fedward.studies.sweep.sweep_study import prepare_sweep
 from fedward.studies.training.setup import Setup, prepare
 
 Count = Annotated[
@@ -48,7 +48,7 @@ def check_command(
         else:
             print_sweep_forecast(console, f"{source} is a valid sweep", together)
         return
-    setup = ready(config.from_content(content, source), source, asked.data)
+    setup = prepare_with_place(config.from_content(content, source), source, asked.data)
     found = forecast(setup, replicas=replicas, measure=measure, compute=compute)
     if as_json:
         print(json.dumps({"file": file, "valid": True, **record(found)}))
@@ -56,7 +56,7 @@ def check_command(
         print_forecast(console, f"{source} is a valid experiment", found)
 
 
-def ready(experiment: Experiment, source: str, data: Path | None) -> Setup:
+def prepare_with_place(experiment: Experiment, source: str, data: Path | None) -> Setup:
     """The experiment with its data and its parts; an error says how far it came."""
     try:
         federation = experiment.load_data(data)

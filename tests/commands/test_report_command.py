@@ -11,9 +11,9 @@ import typer
 
 from command_line import output_of
 from fedward.base.validate import InvalidValue
-from fedward.commands.report import report_command
+from fedward.commands.report_command import report_command
 from fedward.config import experiment as config
-from fedward.studies.training.runner import prepare
+from fedward.studies.training.training_study import prepare
 from studies.killing import run_to_end
 from tiny_experiment import PLAIN
 

@@ -19,7 +19,7 @@ from fedward.core.train import train
 from fedward.rundir.replica_store import ReplicaDirectory
 from fedward.rundir.store import open_run
 from fedward.studies.replicas.replica_results import load_replicas
-from fedward.studies.replicas.replica_run import run_replicas
+from fedward.studies.replicas.replica_study import run_replicas
 from studies.killing import Killed, kill_at
 from studies.replicas_wanted import CONTENT, go, wanted
 

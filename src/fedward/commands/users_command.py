@@ -19,7 +19,7 @@ from fedward.privacy.rounding import epsilon_text
 from fedward.privacy.user_guarantees import Guarantees
 from fedward.report.terminal.console import plain_console
 from fedward.rundir.place import require_run
-from fedward.rundir.server_looks import with_looks
+from fedward.rundir.server_looks import add_looks
 from fedward.rundir.store import RunDirectory
 
 Run = Annotated[Path, typer.Argument(help="The run directory.")]
@@ -45,18 +45,18 @@ def users(
     ledgers = RunDirectory(run).user_ledgers()
     if ledgers is None:
         raise InvalidValue(f"{run} holds no users.json: no user there relies on its own noise alone")
-    delta = open_unit("delta", _of_the_run(run, "delta") if delta is None else delta)
-    accountant = _of_the_run(run, "accountant") if accountant is None else accountant
+    delta = open_unit("delta", _accounting_of_run(run, "delta") if delta is None else delta)
+    accountant = _accounting_of_run(run, "accountant") if accountant is None else accountant
     one_of("accountant", accountant, ACCOUNTANTS)
     caveat = _caveat(run)
     central = RunDirectory(run).ledger() if (run / "ledger.json").exists() else None
     if user is not None:
-        own = with_looks(ledgers.guarantee(user, delta, accountant), ledgers, central)
+        own = add_looks(ledgers.guarantee(user, delta, accountant), ledgers, central)
         guarantee = add_caveat(own, caveat)
         print(json.dumps(guarantee.to_json()) if as_json else str(guarantee))
         return
     found = ledgers.guarantees(delta, accountant)
-    worst = add_caveat(with_looks(found.worst, ledgers, central), caveat)
+    worst = add_caveat(add_looks(found.worst, ledgers, central), caveat)
     if as_json:
         print(json.dumps(found.to_json() | {"guarantee": worst.to_json()}))
         return
@@ -76,7 +76,7 @@ def _require_stated(run: Path) -> None:
         RunDirectory(run).result()
 
 
-def _of_the_run(run: Path, name: str) -> Any:
+def _accounting_of_run(run: Path, name: str) -> Any:
     """What the run itself is accounted with, so that both say the same."""
     file = run / "run.json"
     try:

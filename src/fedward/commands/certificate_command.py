@@ -49,7 +49,7 @@ def k(
             raise InvalidValue("--replicas and --psi belong to paper mode, got mode 'tight'")
         found = int(certified_k([first], [second], training.spending, training.threat)[0])
         content |= {"k": found, "at_least": found == MOST}
-        answer(as_json, content, f"{_in_words(found, training, at_least=found == MOST)}\n{_EXPECTED}")
+        answer(as_json, content, f"{_describe(found, training, at_least=found == MOST)}\n{_EXPECTED}")
         return
     if (replicas is None) != (psi is None):
         raise InvalidValue("give both --replicas and --psi, or neither")
@@ -63,7 +63,7 @@ def k(
     found_k = paper.compromise if training.threat == "compromise" else paper.k
     content |= paper.to_json() | {"k": found_k, "confidence": confidence}
     about = f"{described.unit} level, {ADJACENCY}, {ACCOUNTANT_LABELS[content['accountant']]}"
-    text = f"{_in_words(found_k, training)}\npaper: K = {paper.K:.4f} from ε = {epsilon_text(epsilon)} at "
+    text = f"{_describe(found_k, training)}\npaper: K = {paper.K:.4f} from ε = {epsilon_text(epsilon)} at "
     text += f"δ = {delta:g} ({about})"
     answer(as_json, content, text + (" (confidence: paper, 2ψ)" if psi is not None else ""))
 
@@ -134,7 +134,7 @@ def _about_cost(training: Training, cost: Cost) -> dict[str, Any]:
     }
 
 
-def _in_words(found: int | None, training: Training, *, at_least: bool = False) -> str:
+def _describe(found: int | None, training: Training, *, at_least: bool = False) -> str:
     # An example can only be poisoned; a user that skips its local DP voids what is said about examples.
     users = training.content["unit"] == "user"
     kind, only = (

@@ -9,7 +9,7 @@ from typing import Annotated, cast
 import typer
 from rich.console import Console
 
-from fedward.api.certify import carry_out_certification, record_of
+from fedward.api.certify_api import carry_out_certification, record_of
 from fedward.certificates.certified import Certified
 from fedward.certificates.replica_scores import Score
 from fedward.certificates.statements import statements
@@ -21,7 +21,7 @@ from fedward.privacy.group import THREATS, Threat
 from fedward.report.terminal import attack_cost_table as attack_cost
 from fedward.report.terminal import certified_table as certified_accuracy
 from fedward.report.terminal.console import plain_console
-from fedward.studies.certification.certifying import plan_certification
+from fedward.studies.certification.certification_study import plan_certification
 from fedward.studies.certification.claims import Claims
 
 Count = Annotated[int, typer.Option("--replicas", "-m", help="M, how many trainings; fixed beforehand.")]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fedward.api.train import train_source
+from fedward.api.train_api import train_source
 from fedward.commands.options import Asked, grouped
 from fedward.commands.output import AsJson, place
 from fedward.report.terminal import run_table as terminal

@@ -21,7 +21,7 @@ from fedward.rundir.results import ReplicasResult
 from fedward.rundir.store import RunDirectory, open_run
 from fedward.studies.progress import Clock, Progress
 from fedward.studies.replicas.replica_guarantees import one_training
-from fedward.studies.replicas.replica_results import measured, summary
+from fedward.studies.replicas.replica_results import measure_replicas, summarise
 from fedward.studies.replicas.replica_setup import ReplicaRun, prepare_variants
 
 __all__ = ["ReplicaRun", "ReplicaStudy", "manifest_of", "prepare_variants", "run_replicas"]
@@ -63,7 +63,7 @@ def run_replicas(
     require_draw(directory.path, wanted.draw, block)
     if directory.finished() < wanted.replicas:
         yield from _run_blocks(wanted, directory, block, compute)
-    directory.finish(summary(directory, list(wanted.variants)))
+    directory.finish(summarise(directory, list(wanted.variants)))
 
 
 def _run_blocks(
@@ -158,7 +158,7 @@ def _run_block(
     arrays: Arrays = {}
     for number, (name, setup) in enumerate(wanted.variants.items()):
         models = [state.parameters for state in states[number :: len(wanted.variants)]]
-        found = yield from measured(setup, backend, models, session.tick)
+        found = yield from measure_replicas(setup, backend, models, session.tick)
         arrays |= {f"{name}/{key}": array for key, array in found.items()}
     directory.finish_block(block, arrays)
     session.clock.charge("evaluation", steps=len(states))

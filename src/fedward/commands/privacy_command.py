@@ -13,7 +13,7 @@ from fedward.base.randomness import SOURCES, Source
 from fedward.base.validate import InvalidValue, one_of, positive, whole
 from fedward.clipping import Quantile
 from fedward.commands.options import grouped
-from fedward.commands.output import AsJson, answer, given
+from fedward.commands.output import AsJson, answer, require_option
 from fedward.core.algorithm import Algorithm
 from fedward.core.types import Sampler
 from fedward.local import FullGradient
@@ -55,8 +55,8 @@ class Asked:
             if self.users is not None:
                 raise InvalidValue("--users belongs to --cohort-size, got it with --sampling-rate")
             return PoissonSampler(rate=self.sampling_rate), 1
-        num_users = whole("users", given("--users", self.users))
-        sampler = FixedSizeSampler(size=given("--cohort-size", self.cohort_size))
+        num_users = whole("users", require_option("--users", self.users))
+        sampler = FixedSizeSampler(size=require_option("--cohort-size", self.cohort_size))
         sampler.check(num_users)
         return sampler, num_users
 
@@ -81,8 +81,8 @@ def epsilon(
 ) -> None:
     """What a training with this noise and sampling spends."""
     sampler, num_users = asked.sampler()
-    z = positive("noise multiplier", given("--noise-multiplier", asked.noise_multiplier))
-    rounds = whole("steps", given("--steps", asked.steps))
+    z = positive("noise multiplier", require_option("--noise-multiplier", asked.noise_multiplier))
+    rounds = whole("steps", require_option("--steps", asked.steps))
     if look_noise is not None and not looks:
         raise InvalidValue("--look-noise belongs to --looks, got it without")
     one_of("accountant", asked.accountant, ACCOUNTANTS)
@@ -111,7 +111,7 @@ def calibrate(
         return _algorithm(sampler, num_users, z).round_event(num_users, 0)
 
     if asked.noise_multiplier is None:
-        rounds = whole("steps", given("--steps", asked.steps))
+        rounds = whole("steps", require_option("--steps", asked.steps))
         z = noise_for(epsilon, delta, event, rounds, accountant, sampler.adjacency)
         z = math.ceil(z * 1e4) / 1e4  # what is printed must hold too
         wanted = f"noise multiplier {z:.4f} for {rounds} steps"
@@ -140,7 +140,7 @@ def _ledger(
     ledger = replace(algorithm.new_ledger(), terms=SERVER)
     if looks:
         # Of all policies the one whose look a replaced user moves furthest: it holds for the others too.
-        noise = positive("look noise", given("--look-noise", look_noise))
+        noise = positive("look noise", require_option("--look-noise", look_noise))
         policy = Quantile(initial=1.0, quantile=0.5, bit_noise=noise / 2, expected_cohort=1.0)
         ledger = ledger.charged(replace(algorithm, policy=policy).round_event(num_users, 0), looks)
     if rounds > looks:

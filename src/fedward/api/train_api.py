@@ -23,10 +23,10 @@ from fedward.core.train import train as train_with
 from fedward.core.types import Adversary, Backend, RoundLog, ServerState
 from fedward.privacy.budget import Budget
 from fedward.report.terminal import run_table as terminal
-from fedward.report.terminal.progress import follow_run
+from fedward.report.terminal.live_progress import follow_run
 from fedward.studies.study import carry_out
-from fedward.studies.training.runner import TrainingStudy, prepare
 from fedward.studies.training.setup import Setup
+from fedward.studies.training.training_study import TrainingStudy, prepare
 
 
 @overload
@@ -74,11 +74,11 @@ def train(*arguments: Any, **options: Any) -> Run | Iterator[tuple[ServerState, 
       quiet: no heading and no progress.
     """
     if "algorithm" in options or (arguments and isinstance(arguments[0], Algorithm)):
-        return _by_rounds(*arguments, **options)
-    return _of_file(*arguments, **options)
+        return _train_by_rounds(*arguments, **options)
+    return _train_file(*arguments, **options)
 
 
-def _of_file(
+def _train_file(
     file: File,
     *,
     changes: Changes = (),
@@ -92,7 +92,7 @@ def _of_file(
     return train_source(source, path, folder, compute, console_for(quiet))[1]
 
 
-def _by_rounds(
+def _train_by_rounds(
     algorithm: Algorithm,
     model: nn.Module,
     federation: Federation,
