@@ -129,7 +129,18 @@ class Lockstep:
         it was, with None for its log.
         """
         self._poisoned.next_round()
-        plans = [self._plan(training, state) for training, state in zip(trainings, states, strict=True)]
+        plans: list[tuple[Plan | None, ServerState]] = []
+        for training, state in zip(trainings, states, strict=True):
+            plan, reserved = None, state
+            if state.round < training.rounds:
+                plan = plan_round(training.algorithm, state, self._roster, training.adversary, self._seed)
+                reserved = reserve(training.algorithm, state, plan)
+                if training.budget is not None and not covers(training.budget, reserved, training.rounds):
+                    plan, reserved = None, state
+            if plan is not None:
+                plan = poison_data(plan, self._federation, self._seed)
+                plan = replace(plan, jobs=tuple(map(self._poisoned.of, plan.jobs)))
+            plans.append((plan, reserved))
         watched = [self._watched(training, state) for training, state in zip(trainings, states, strict=True)]
         rows = self._train([plan for plan, _ in plans], first=all(state.round == 0 for state in states))
         for number, (training, (plan, state)) in enumerate(zip(trainings, plans, strict=True)):
@@ -167,17 +178,6 @@ class Lockstep:
         """One for each algorithm: another one's learning rate may be too high."""
         new = FirstUpdates(self._roster.num_users, over=state.round > 0)
         return self._first_updates.setdefault(id(training.algorithm), (training.algorithm, new))[1]
-
-    def _plan(self, training: Training, state: ServerState) -> tuple[Plan | None, ServerState]:
-        """The plan of the next round and the state with its costs reserved; no plan if there is none."""
-        if state.round >= training.rounds:
-            return None, state
-        plan = plan_round(training.algorithm, state, self._roster, training.adversary, self._seed)
-        reserved = reserve(training.algorithm, state, plan)
-        if training.budget is not None and not covers(training.budget, reserved, training.rounds):
-            return None, state
-        plan = poison_data(plan, self._federation, self._seed)
-        return replace(plan, jobs=tuple(map(self._poisoned.of, plan.jobs))), reserved
 
     def forget(self) -> None:
         """Drops the rows of the first round: no more trainings will start."""

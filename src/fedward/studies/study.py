@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from fedward.backends.compute import Compute
+from fedward.rundir.store import RunDirectory, open_run
 from fedward.studies.progress import Progress
 
 Place = TypeVar("Place")
@@ -37,6 +38,11 @@ class Study(Protocol[Place, Result_co]):
     def result(self, place: Place) -> Result_co:
         """What came out, once all steps are done; it is stored too."""
         ...
+
+
+def open_run_directory(study: object, path: Path, compute: Compute) -> AbstractContextManager[RunDirectory]:
+    """``open`` of every study whose results go into a run directory of its own."""
+    return open_run(path)
 
 
 def carry_out(

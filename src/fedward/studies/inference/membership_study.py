@@ -10,7 +10,6 @@ result.json                what the attacks found
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from fedward.core.types import ServerState
 from fedward.rundir import checkpoint
 from fedward.rundir.manifest import Manifest
 from fedward.rundir.results import MembershipResult
-from fedward.rundir.store import RunDirectory, open_run
+from fedward.rundir.store import RunDirectory
 from fedward.studies.inference.inference_files import (
     SaveClock,
     attack_manifest,
@@ -40,6 +39,7 @@ from fedward.studies.inference.inference_files import (
     state_spending,
 )
 from fedward.studies.progress import Clock, Progress
+from fedward.studies.study import open_run_directory
 from fedward.studies.training.setup import Setup, prepare
 
 
@@ -54,8 +54,7 @@ class MembershipRun:
         """What is run. Not how many trainings: more can be asked for later."""
         return attack_manifest(self.setup, {"kind": "membership", "unit": self.config.unit}, engine)
 
-    def open(self, path: Path, compute: Compute) -> AbstractContextManager[RunDirectory]:
-        return open_run(path)
+    open = open_run_directory
 
     def steps(self, place: RunDirectory, compute: Compute) -> Iterator[Progress]:
         return run_membership(self, place, compute)

@@ -11,7 +11,6 @@ result.json              what it found
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -34,7 +33,7 @@ from fedward.core.digest import tensor_digest
 from fedward.rundir import checkpoint
 from fedward.rundir.manifest import Manifest
 from fedward.rundir.results import PropertyResult
-from fedward.rundir.store import RunDirectory, open_run
+from fedward.rundir.store import RunDirectory
 from fedward.studies.inference.inference_files import (
     SaveClock,
     attack_manifest,
@@ -45,6 +44,7 @@ from fedward.studies.inference.inference_files import (
 )
 from fedward.studies.inference.properties import read_property
 from fedward.studies.progress import Clock, Progress
+from fedward.studies.study import open_run_directory
 from fedward.studies.training.setup import Setup, prepare
 
 _FINAL = "scores-final.npz"
@@ -65,8 +65,7 @@ class PropertyRun:
         about = {"kind": "property", "property": tensor_digest(self.has_property), **config}
         return attack_manifest(self.setup, about, engine)
 
-    def open(self, path: Path, compute: Compute) -> AbstractContextManager[RunDirectory]:
-        return open_run(path)
+    open = open_run_directory
 
     def steps(self, place: RunDirectory, compute: Compute) -> Iterator[Progress]:
         return run_property(self, place, compute)

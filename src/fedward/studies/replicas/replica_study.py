@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from fedward.backends.compute import IN_PROCESS, Compute
 from fedward.backends.open import engine_in_words, open_backend
@@ -18,11 +16,12 @@ from fedward.rundir.replica_draw import require_draw
 from fedward.rundir.replica_ledgers import write_ledgers
 from fedward.rundir.replica_store import Block, ReplicaDirectory
 from fedward.rundir.results import ReplicasResult
-from fedward.rundir.store import RunDirectory, open_run
+from fedward.rundir.store import RunDirectory
 from fedward.studies.progress import Clock, Progress
 from fedward.studies.replicas.replica_guarantees import one_training
 from fedward.studies.replicas.replica_results import measure_replicas, summarise
 from fedward.studies.replicas.replica_setup import ReplicaRun, prepare_variants
+from fedward.studies.study import open_run_directory
 
 __all__ = ["ReplicaRun", "ReplicaStudy", "manifest_of", "prepare_variants", "run_replicas"]
 
@@ -33,8 +32,7 @@ class ReplicaStudy:
 
     wanted: ReplicaRun
 
-    def open(self, path: Path, compute: Compute) -> AbstractContextManager[RunDirectory]:
-        return open_run(path)
+    open = open_run_directory
 
     def steps(self, place: RunDirectory, compute: Compute) -> Iterator[Progress]:
         directory = ReplicaDirectory(place, save_space=self.wanted.save_space)
@@ -61,28 +59,21 @@ def run_replicas(
     write_ledgers(directory.path, {name: one_training(setup) for name, setup in wanted.variants.items()})
     block = directory.load_block(list(wanted.variants))
     require_draw(directory.path, wanted.draw, block)
-    if directory.finished() < wanted.replicas:
-        yield from _run_blocks(wanted, directory, block, compute)
+    finished, first = directory.finished(), wanted.first
+    # A block under way is gone on with even if fewer are asked for now.
+    replicas = max(wanted.replicas, 0 if block is None else block.stop)
+    if finished < wanted.replicas:
+        also = tuple(examples for setup in wanted.variants.values() for examples in setup.measured_on)
+        with open_backend(first.model, first.federation, compute, also=also) as backend:
+            together = Lockstep(first.model, first.federation, backend, seed=first.experiment.seed)
+            session = _Session(together, wanted.steps, replicas, finished)
+            while finished < replicas:
+                if block is None:
+                    stop = min(finished + wanted.block_size, replicas)
+                    block = Block(start=finished, stop=stop, variants=tuple(wanted.variants), states=())
+                yield from _run_block(wanted, directory, backend, together, session, block)
+                finished, block = block.stop, None
     directory.finish(summarise(directory, list(wanted.variants)))
-
-
-def _run_blocks(
-    wanted: ReplicaRun, directory: ReplicaDirectory, block: Block | None, compute: Compute
-) -> Iterator[Progress]:
-    also = tuple(examples for setup in wanted.variants.values() for examples in setup.measured_on)
-    first = wanted.first
-    with open_backend(first.model, first.federation, compute, also=also) as backend:
-        together = Lockstep(first.model, first.federation, backend, seed=first.experiment.seed)
-        finished = directory.finished()
-        # A block under way is gone on with even if fewer are asked for now.
-        replicas = max(wanted.replicas, 0 if block is None else block.stop)
-        session = _Session(together, wanted.steps, replicas, finished)
-        while finished < replicas:
-            if block is None:
-                stop = min(finished + wanted.block_size, replicas)
-                block = Block(start=finished, stop=stop, variants=tuple(wanted.variants), states=())
-            yield from _run_block(wanted, directory, backend, together, session, block)
-            finished, block = block.stop, None
 
 
 class _Session:

@@ -19,7 +19,7 @@ from fedward.studies.sweep.shared_jobs import SharedJobs
 from fedward.studies.sweep.sweep_place import begin_sweep, check_place
 from fedward.studies.sweep.sweep_results import Row, read_rows
 from fedward.studies.training.setup import Setup, prepare
-from fedward.studies.training.training_study import run
+from fedward.studies.training.training_study import TrainingStudy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +103,7 @@ def _side_by_side(
         points = {point.directory: point for point, _ in members}
         for point, setup in members:
             directory = stack.enter_context(open_run(path / point.directory))
-            going[point.directory] = run(setup, directory, compute, backend=shared)
+            going[point.directory] = TrainingStudy(setup=setup).steps(directory, compute, backend=shared)
         done = dict.fromkeys(going, 0)
         while going:
             least = min(done[name] for name in going)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from torch import Tensor
@@ -26,8 +26,9 @@ from fedward.rundir.manifest import Divisor, Manifest, RunData
 from fedward.rundir.results import Measured, TrainingResult
 from fedward.rundir.run_record import RunRecord, load
 from fedward.rundir.spent import Spent, guarantee_of_server, spending_for_result
-from fedward.rundir.store import RunDirectory, open_run
+from fedward.rundir.store import RunDirectory
 from fedward.studies.progress import Clock, Progress
+from fedward.studies.study import open_run_directory
 from fedward.studies.training.setup import Setup, prepare
 
 __all__ = ["Setup", "TrainingStudy", "manifest", "prepare", "run"]
@@ -39,11 +40,52 @@ class TrainingStudy:
 
     setup: Setup
 
-    def open(self, path: Path, compute: Compute) -> AbstractContextManager[RunDirectory]:
-        return open_run(path)
+    open = open_run_directory
 
-    def steps(self, place: RunDirectory, compute: Compute) -> Iterator[Progress]:
-        return run(self.setup, place, compute)
+    def steps(
+        self, place: RunDirectory, compute: Compute = IN_PROCESS, backend: Backend | None = None
+    ) -> Iterator[Progress]:
+        """Runs or resumes; yields after every round. A finished run is left as it is.
+
+        ``backend`` runs the jobs of several trainings, this one among them; a new one if not given.
+        """
+        setup, experiment, algorithm = self.setup, self.setup.experiment, self.setup.algorithm
+        words = engine_in_words(setup.model, setup.federation, compute.check())
+        place.begin(manifest(setup, words))
+        if place.result() is not None:
+            return
+        new = partial(open_backend, setup.model, setup.federation, compute, also=setup.measured_on)
+        with new() if backend is None else nullcontext(backend) as own:
+            state = place.load_state()
+            if state is None:
+                parameters = ParameterSpec.of(setup.model).flatten(setup.model)
+                state = algorithm.init(parameters, num_users=setup.federation.num_users)
+            clock = Clock({"round": experiment.rounds})
+            clock.skip("round", state.round)
+            if state.round:
+                # A kill between storing a round and measuring it: the measurement is made up for.
+                yield _measure_if_due(setup, own, place, state, clock)
+            state = place.with_reservation(state)
+
+            rounds = train(
+                algorithm,
+                setup.model,
+                setup.federation,
+                own,
+                rounds=experiment.rounds,
+                seed=experiment.seed,
+                state=state,
+                adversary=setup.attack.adversary if setup.attack else None,
+                budget=experiment.make_budget(algorithm, setup.federation),
+                journal=place,
+            )
+            before = state.round
+            for state, log in rounds:
+                place.save_round(state, log)
+                # The first round of a session also starts the workers.
+                clock.tick("round", measured=state.round > before + 1)
+                yield _measure_if_due(setup, own, place, state, clock)
+            _finish(setup, own, place, state)
 
     def result(self, place: RunDirectory) -> RunRecord:
         found = load(place.path)
@@ -51,57 +93,9 @@ class TrainingStudy:
         return found
 
 
-def run(
-    setup: Setup, directory: RunDirectory, compute: Compute = IN_PROCESS, backend: Backend | None = None
-) -> Iterator[Progress]:
-    """Runs or resumes; yields after every round. A finished run is left as it is.
-
-    ``backend`` runs the jobs of several trainings, this one among them; a new one if not given.
-    """
-    words = engine_in_words(setup.model, setup.federation, compute.check())
-    directory.begin(manifest(setup, words))
-    if directory.result() is not None:
-        return
-    if backend is not None:
-        yield from _run(setup, directory, backend)
-        return
-    with open_backend(setup.model, setup.federation, compute, also=setup.measured_on) as own:
-        yield from _run(setup, directory, own)
-
-
-def _run(setup: Setup, directory: RunDirectory, backend: Backend) -> Iterator[Progress]:
-    experiment, federation, algorithm = setup.experiment, setup.federation, setup.algorithm
-    state = directory.load_state()
-    if state is None:
-        state = algorithm.init(
-            ParameterSpec.of(setup.model).flatten(setup.model), num_users=federation.num_users
-        )
-    clock = Clock({"round": experiment.rounds})
-    clock.skip("round", state.round)
-    if state.round:
-        # A kill between storing a round and measuring it: the measurement is made up for.
-        yield _measure_if_due(setup, backend, directory, state, clock)
-    state = directory.with_reservation(state)
-
-    rounds = train(
-        algorithm,
-        setup.model,
-        federation,
-        backend,
-        rounds=experiment.rounds,
-        seed=experiment.seed,
-        state=state,
-        adversary=setup.attack.adversary if setup.attack else None,
-        budget=experiment.make_budget(algorithm, federation),
-        journal=directory,
-    )
-    before = state.round
-    for state, log in rounds:
-        directory.save_round(state, log)
-        # The first round of a session also starts the workers.
-        clock.tick("round", measured=state.round > before + 1)
-        yield _measure_if_due(setup, backend, directory, state, clock)
-    _finish(setup, backend, directory, state)
+def run(setup: Setup, directory: RunDirectory, compute: Compute = IN_PROCESS) -> Iterator[Progress]:
+    """Runs or resumes an experiment in a run directory that is open."""
+    return TrainingStudy(setup=setup).steps(directory, compute)
 
 
 def _measure_if_due(
