@@ -35,6 +35,8 @@ def test_the_backdoor_of_the_example_succeeds_while_accuracy_looks_fine(tmp_path
         for _ in run(setup, directory):
             pass
         records = directory.metrics()
-    assert records[-1]["accuracy"] > 0.85
-    assert records[0]["attack_success"] < 0.3  # it lags behind accuracy
-    assert records[-1]["attack_success"] > 0.7
+    first, last = records[0], records[-1]
+    assert (last.accuracy or 0) > 0.85
+    assert first.attack_success is not None
+    assert first.attack_success < 0.3  # it lags behind accuracy
+    assert (last.attack_success or 0) > 0.7

@@ -12,6 +12,7 @@ import pytest
 from command_line import answer
 from fedward.report.terminal import replica_table as replicas_report
 from fedward.report.terminal.console import plain_console
+from fedward.rundir.results import ReplicasResult
 from tiny_experiment import TEXT
 
 
@@ -48,7 +49,8 @@ def test_the_directory_of_replicas_is_named(fedward: Any) -> None:
 def test_a_variants_label_is_printed_whole(capsys: pytest.CaptureFixture[str]) -> None:
     found = {"mean": 0.5, "low": 0.4, "high": 0.6}
     result = {"variants": {"rounds=[/0]": {"accuracy": found}}, "replicas": 2}
-    replicas_report.result(plain_console(width=120), result | {"jobs_run": 1, "jobs_asked_for": 1})
+    whole = ReplicasResult.model_validate(result | {"jobs_run": 1, "jobs_asked_for": 1})
+    replicas_report.result(plain_console(width=120), whole)
     assert "rounds=[/0]" in capsys.readouterr().out
 
 

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 import fedward
 from core.self_protected import FEDERATION, FEDSGD, MODEL, START, OwnStream, dp_sgd, end, insdp, ldp
+from fedward.backends.compute import Compute
 from fedward.backends.open import open_backend
 from fedward.base.validate import InvalidValue
 from fedward.clipping import Quantile
@@ -83,7 +84,7 @@ def test_with_system_entropy_the_server_does_not_know_a_users_seed(workers: int,
     plan = plan_round(algorithm, algorithm.init(START, 0, 12), FEDERATION.roster, None, 1)
     assert plan.jobs
     assert all(job.private and job.seed is None for job in plan.jobs)
-    with open_backend(MODEL, FEDERATION, workers=workers) as backend:
+    with open_backend(MODEL, FEDERATION, Compute(workers=workers)) as backend:
         rows = [row.update for _ in range(2) for row in backend.train(plan.jobs)]
     assert len({tuple(row.tolist()) for row in rows}) == len(rows)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedward.api import certify_api
+from fedward.api import certify
 from fedward.backends.compute import IN_PROCESS
 from fedward.base.validate import InvalidValue
 from fedward.config import experiment as config
@@ -136,7 +136,7 @@ def test_the_table_has_a_row_for_each_measured_round(finished: Path) -> None:
 def test_certified_accuracy_is_asked_for_by_k_and_threat(tmp_path: Path) -> None:
     changes = {"rounds": 1, "data.users": 60, "algorithm.clip_bound": 4.0, "algorithm.noise_multiplier": 0.5}
     local = {"name": "sgd", "learning_rate": 2.0, "batch_size": 4, "epochs": 5}
-    found = certify_api(
+    found = certify(
         CONTENT,
         changes=changes | {"algorithm.local": local},
         replicas=20,

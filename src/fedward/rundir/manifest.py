@@ -51,7 +51,7 @@ class Manifest(FileRecord):
       went_on: every change of engine or versions since, in order.
     """
 
-    experiment: dict[str, Any]
+    experiment: dict[str, Any] = Field(default_factory=dict)
     data: RunData = RunData()
     weights: str | None = None
     caveat: str = ""

@@ -14,6 +14,7 @@ from fedward.config.starter.toml_text import Line, table, toml
 from fedward.core.federation import Federation
 from fedward.datasets import DATASETS
 from fedward.presets import PRESETS
+from fedward.rundir.results import TrainingResult
 from fedward.rundir.store import open_run
 from fedward.studies.training.training_study import prepare, run
 
@@ -49,8 +50,8 @@ def test_a_starter_trains(preset: str, tmp_path: Path) -> None:
         for _ in run(prepare(parse(text.replace("rounds = 30", "rounds = 1"))), directory):
             pass
         result = directory.result()
-    assert result is not None
-    assert result["rounds"] == 1
+    assert isinstance(result, TrainingResult)
+    assert result.rounds == 1
 
 
 @pytest.mark.parametrize("attack", [*POISONINGS, *MODEL_POISONINGS])
