@@ -151,6 +151,7 @@ PRESET_EXAMPLES: dict[str, Algorithm] = {
     "trimmed_mean": presets.trimmed_mean(**EVERYONE, trimmed=2),
     "geometric_median": presets.geometric_median(**EVERYONE),
     "bulyan": presets.bulyan(**EVERYONE, malicious=2),
+    "robust": presets.robust(**EVERYONE, rule=Krum(malicious=2)),
     "insdp_fedavg": presets.insdp_fedavg(**(COMMON | {"local": TINY_DP_SGD})),
     "insdp_fedsgd": presets.insdp_fedsgd(num_users=12, sampler=FixedSizeSampler(size=4), local=TINY_DP_SGD),
     "dopamine": presets.dopamine(num_users=12, sampler=FixedSizeSampler(size=4), local=TINY_DP_SGD),

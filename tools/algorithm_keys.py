@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from fedward.aggregation import RULES
+
 
 class Values(NamedTuple):
     """Which values a key takes: in words, some that are allowed, some that are not."""
@@ -41,6 +43,7 @@ LOCAL = Parts("local trainer")
 DP_SGD = Parts("local trainer", ("dp_sgd",))
 SGD = Parts("local trainer", ("sgd",))
 SERVER = Parts("server step")
+RULE = Parts("aggregator", tuple(RULES))
 PUBLIC_POLICY = Parts("clip policy", ("fixed", "polynomial"))
 PROVEN_POLICY = Parts("clip policy", ("fixed", "polynomial", "norm_decay", "quantile", "histogram_median"))
 BOUNDED_POLICY = Parts("clip policy", (*PROVEN_POLICY.names, "raw_median"))
@@ -49,6 +52,7 @@ KEYS: dict[str, Values | Parts] = {
     "sampler": SAMPLER,
     "local": LOCAL,
     "server": SERVER,
+    "rule": RULE,
     "noise_source": SOURCE,
     "noise_multiplier": ABOVE_0,
     "clip_bound": ABOVE_0,

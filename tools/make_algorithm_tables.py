@@ -51,6 +51,7 @@ _SECTIONS = {
     "local trainer": "local-trainers",
     "clip policy": "clip-policies",
     "server step": "server-steps",
+    "aggregator": "aggregators",
 }
 # All other kinds have a table of keys for each part, or none that a file could give.
 _KEYS_IN_THE_TABLE = ("attacker", "data poisoning", "pattern", "feature", "model poisoning")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
+import part_examples
 from docs_algorithms.algorithm_pages import TOOL, content
+from fedward.aggregation import RULES
 from fedward.base.validate import InvalidValue
 from fedward.config import experiment as config
 from fedward.config.listing import KINDS
@@ -54,6 +57,13 @@ PARTS: dict[str, dict[str, dict[str, Any]]] = {
         },
         "raw_median": {"name": "raw_median"},
     },
+    "aggregator": {"mean": {"name": "mean"}, "weighted_mean": {"name": "weighted_mean"}}
+    | {
+        name: {"name": name, **asdict(rule)}
+        for name, kind in RULES.items()
+        for rule in part_examples.parts("aggregator")
+        if type(rule) is kind
+    },
     "server step": {"step": {"name": "step"}, "momentum": {"name": "momentum"}, "adam": {"name": "adam"}},
 }
 # The key of [algorithm] that a part of each kind stands under.
@@ -62,6 +72,7 @@ PLACES = {
     "local trainer": "local",
     "clip policy": "policy",
     "server step": "server",
+    "aggregator": "rule",
 }
 # Where two keys exclude each other, the one to take out when the other is tried.
 EITHER_OR = {"policy": "clip_bound", "steps": "epochs"}

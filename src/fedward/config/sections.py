@@ -26,6 +26,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
+from fedward.aggregation import RULES, Rule
 from fedward.attacks.poisoning.features import FEATURES, Feature
 from fedward.attacks.poisoning.patterns import PATTERNS, Pattern
 from fedward.base.validate import InvalidValue, nearest, one_of
@@ -141,6 +142,7 @@ _SLOTS: dict[Any, OneOf] = {
     SGD: OneOf(registry={"sgd": SGD}, trial={}),
     DPSGD: OneOf(registry={"dp_sgd": DPSGD}, trial={}),
     ServerOptimizer: OneOf(registry=SERVERS, trial={}),
+    Rule: OneOf(registry=RULES, trial={}),
     Pattern: OneOf(registry=PATTERNS, trial={}),
     Feature: OneOf(registry=FEATURES, trial={}),
     # The declared cohort follows from the sampler and the number of users: nobody has to write it twice.

@@ -24,7 +24,7 @@ from fedward.presets.averaging import fedavg, fedsgd
 from fedward.presets.central_dp import central_dp, clip_norm_decay
 from fedward.presets.local_privacy import dopamine, insdp_fedavg, insdp_fedsgd, ldp_fedsgd, local_dp
 from fedward.presets.norm_bounding import norm_bounding, weak_dp
-from fedward.presets.robust import bulyan, geometric_median, krum, median, multi_krum, trimmed_mean
+from fedward.presets.robust import bulyan, geometric_median, krum, median, multi_krum, robust, trimmed_mean
 from fedward.presets.user_dp_fedavg import user_dp_fedavg
 
 PRESETS: dict[str, Callable[..., Algorithm]] = {
@@ -42,6 +42,7 @@ PRESETS: dict[str, Callable[..., Algorithm]] = {
     "trimmed_mean": trimmed_mean,
     "geometric_median": geometric_median,
     "bulyan": bulyan,
+    "robust": robust,
     "insdp_fedavg": insdp_fedavg,
     "insdp_fedsgd": insdp_fedsgd,
     "dopamine": dopamine,
@@ -67,6 +68,7 @@ __all__ = [
     "median",
     "multi_krum",
     "norm_bounding",
+    "robust",
     "trimmed_mean",
     "user_dp_fedavg",
     "weak_dp",

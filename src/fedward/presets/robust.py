@@ -26,6 +26,22 @@ Bound = float | None
 Server = ServerOptimizer | None
 
 
+def robust(
+    *, sampler: Sampler, local: LocalTrainer, rule: Rule, clip_bound: Bound = None, server: Server = None
+) -> Algorithm:
+    """Any robust rule in the place of the mean.
+
+        w ← w + rule(Δ_1, ..., Δ_n)
+
+    No guarantee of privacy. Rounds with fewer updates than the rule needs keep the model. The presets that
+    are named after a rule are this one with that rule.
+
+    Args:
+      rule: how the updates of a round are combined.
+    """
+    return _robust("robust", rule, sampler, local, clip_bound, server)
+
+
 def krum(
     *, sampler: Sampler, local: LocalTrainer, malicious: int, clip_bound: Bound = None, server: Server = None
 ) -> Algorithm:

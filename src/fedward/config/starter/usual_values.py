@@ -31,6 +31,7 @@ USUAL: dict[str, Any] = {
     "decay": 0.99,
     "malicious": 2,
     "trimmed": 2,
+    "rule": {"name": "krum", "malicious": 2},
     "learning_rate": 0.5,
     "factor": 5.0,
     "std": 0.1,
