@@ -68,6 +68,12 @@ def tiny_picture_model(seed: int = 0) -> nn.Module:
     return nn.Sequential(nn.Flatten(), tiny_model(features=16, classes=3, seed=seed))
 
 
+def flat_inputs(examples: Examples) -> Tensor:
+    """The inputs of examples that are all of one shape."""
+    assert isinstance(examples.x, Tensor)
+    return examples.x
+
+
 def tiny_sgd(**changes: Any) -> SGD:
     return SGD(**({"learning_rate": 0.1, "batch_size": 2, "epochs": 1} | changes))
 

@@ -88,7 +88,7 @@ NORMS: dict[str, list[Bounds]] = {
     "empty cohort": [],
     "one user": [(0.3,)],
     "all zero": [(0.0,)] * 10,
-    "one huge": [(0.1,)] * 9 + [(1e30,)],
+    "one huge": [*[(0.1,)] * 9, (1e30,)],
     "beyond any number": [(math.inf,)] * 3,
 }
 

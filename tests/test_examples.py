@@ -36,7 +36,9 @@ def test_the_backdoor_of_the_example_succeeds_while_accuracy_looks_fine(tmp_path
             pass
         records = directory.metrics()
     first, last = records[0], records[-1]
-    assert (last.accuracy or 0) > 0.85
+    assert last.accuracy is not None
+    assert last.accuracy > 0.85
     assert first.attack_success is not None
     assert first.attack_success < 0.3  # it lags behind accuracy
-    assert (last.attack_success or 0) > 0.7
+    assert last.attack_success is not None
+    assert last.attack_success > 0.7

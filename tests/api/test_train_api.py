@@ -47,7 +47,8 @@ def test_a_dictionary_is_the_same_experiment(file: Path) -> None:
 )
 def test_changes_are_put_in_and_what_was_given_stays_as_it_is(file: Path, changes: Any) -> None:
     before = json.dumps(CONTENT)
-    for number, source in enumerate((file, CONTENT)):
+    sources: list[Path | dict[str, Any]] = [file, CONTENT]
+    for number, source in enumerate(sources):
         found = fedward.train(source, changes=changes, out=f"changed{number}", compute=IN_PROCESS, quiet=True)
         assert found.rounds == 1
         assert found.experiment["algorithm"]["clip_bound"] == 0.5

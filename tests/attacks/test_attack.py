@@ -34,7 +34,7 @@ from fedward.attacks.poisoning import (
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.algorithm import Algorithm
 from fedward.core.federation import Federation
-from fedward.core.types import ServerState
+from fedward.core.types import Knowledge, ServerState
 from fedward.presets import fedavg, insdp_fedavg
 from fedward.sampling import EveryoneSampler, PoissonSampler
 from part_examples import TINY_DP_SGD
@@ -346,7 +346,7 @@ def test_an_epsilon_says_that_a_natural_backdoor_rearranged_the_federation() -> 
 class Silent:
     """An attack of somebody's own that says nothing of itself but what it does to updates."""
 
-    needs = "own"
+    needs: Knowledge = "own"
     needs_all_rows = False
 
     def trainer(self, trainer: Any, round: int, bounds: Any) -> Any:

@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fedward.attacks.attack_goal import Goal, split_test
+from fedward.attacks.attack_types import Poisoning
 from fedward.attacks.poisoning import (
     BoldDigit,
     DistributedBackdoor,
@@ -35,7 +36,14 @@ PARTS = DistributedBackdoor(pattern=Square(size=2, row=1, column=1), target=1, v
 FLIP, ONE_TO_TWO = LabelFlip(target=0), LabelFlip(target=2, source=1)
 BOLD = SemanticBackdoor(feature=BoldDigit(label=1, ink=0.3), target=0)
 SLANTED = SemanticBackdoor(feature=SlantedDigit(label=2, slant=0.0), target=0)
-ALL = {"pixel": PIXEL, "pattern": PATTERN, "parts": PARTS, "flip": FLIP, "1 to 2": ONE_TO_TWO, "bold": BOLD}
+ALL: dict[str, Poisoning] = {
+    "pixel": PIXEL,
+    "pattern": PATTERN,
+    "parts": PARTS,
+    "flip": FLIP,
+    "1 to 2": ONE_TO_TWO,
+    "bold": BOLD,
+}
 
 
 def split(*attacks: Any, share: float = 0.5, seed: int = 0, test: Examples = NUMBERED) -> Goal:

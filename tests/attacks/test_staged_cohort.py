@@ -14,13 +14,14 @@ from fedward.attacks.model_poisoning import Scale
 from fedward.attacks.staged_cohort import StagedCohort
 from fedward.base.validate import InvalidValue
 from fedward.certificates.threat import ThreatModel, certifiable, certifiable_algorithm
+from fedward.core.types import Sampler
 from fedward.privacy import ledger_file
 from fedward.privacy.terms import ExactAttackers
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
 from support import tiny_algorithm, tiny_federation, tiny_model
 
 ATTACK = Attack(who=PerCohort(count=4, each=2), model=(Scale(factor=2.0),))
-SAMPLERS = [FixedSizeSampler(size=5), PoissonSampler(rate=0.5)]
+SAMPLERS: list[Sampler] = [FixedSizeSampler(size=5), PoissonSampler(rate=0.5)]
 
 
 @given(data=st.data(), fixed=st.booleans())

@@ -89,7 +89,7 @@ def test_more_attackers_than_users_are_refused(who: Any) -> None:
     ("make", "message"),
     [
         (lambda: RandomUsers(count=-1), "number of attackers must be at least 0, got -1"),
-        (lambda: RandomUsers(count=1.5), "number of attackers must be a whole number, got 1.5"),
+        (lambda: RandomUsers(count=1.5), "number of attackers must be a whole number, got 1.5"),  # type: ignore[arg-type]
         (lambda: PerCohort(count=-1, each=0), "number of attackers must be at least 0, got -1"),
         (lambda: PerCohort(count=2, each=-1), "attackers in every cohort must be at least 0, got -1"),
         (lambda: PerCohort(count=2, each=True), "attackers in every cohort must be a whole number, got True"),

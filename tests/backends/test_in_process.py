@@ -84,6 +84,8 @@ def test_evaluation_switches_dropout_off() -> None:
 class Counting(nn.Module):
     """Keeps what it has seen in a buffer that is not sent."""
 
+    seen: torch.Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.inner = nn.Linear(3, 2)

@@ -24,6 +24,7 @@ from fedward.core.parameters import ParameterSpec
 from fedward.core.types import Job
 from fedward.local import SGD
 from fedward.studies.sweep.shared_jobs import SharedJobs
+from support import flat_inputs
 
 USERS = 5
 Maker = Callable[[nn.Module, Federation], Backend]
@@ -187,8 +188,10 @@ def test_the_first_job_that_fails_ends_the_rows_and_names_its_user(name: str) ->
     backend = BACKENDS[name](model, federation)
     asked = jobs(model, federation, range(USERS))
     bad = federation.user(2)
-    asked[2] = replace(asked[2], examples=Examples(bad.x + 1000, bad.y), version="bad")
-    asked[4] = replace(asked[4], examples=Examples(bad.x + 1000, bad.y), version="bad", num_examples=1)
+    asked[2] = replace(asked[2], examples=Examples(flat_inputs(bad) + 1000, bad.y), version="bad")
+    asked[4] = replace(
+        asked[4], examples=Examples(flat_inputs(bad) + 1000, bad.y), version="bad", num_examples=1
+    )
     rows: list[int] = []
     try:
         with pytest.raises(TrainingFailed, match="too large") as raised:

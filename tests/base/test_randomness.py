@@ -40,7 +40,7 @@ def test_local_seeds_differ_by_seed_round_and_user() -> None:
 
 def test_streams_of_neighbouring_names_are_not_correlated() -> None:
     draws = np.stack([stream(0, "noise", replica=0, round=t).normal(size=2000) for t in range(20)])
-    correlations = np.corrcoef(draws)[~np.eye(20, dtype=bool)]
+    correlations = np.asarray(np.corrcoef(draws))[~np.eye(20, dtype=bool)]
     assert np.abs(correlations).max() < 6 / np.sqrt(2000)
 
 

@@ -123,10 +123,10 @@ def test_tight_costs_are_never_weaker_than_the_papers(threat: Any, accountant: s
 
 def test_attackers_needed_is_the_first_number_that_reaches_the_goal() -> None:
     for threat in ("inject", "compromise"):
-        needed = attackers_needed(0.3, 0.5, 2.0, ROUNDS, threat)  # type: ignore[arg-type]
+        needed = attackers_needed(0.3, 0.5, 2.0, ROUNDS, threat)
         assert needed is not None
         reached, before = (
-            cost_bounds(0.3, 0.5, group_curve(ROUNDS, k, interval=2e-3), threat)[0]  # type: ignore[arg-type]
+            cost_bounds(0.3, 0.5, group_curve(ROUNDS, k, interval=2e-3), threat)[0]
             for k in (needed, needed - 1)
         )
         assert reached <= 0.15 < before

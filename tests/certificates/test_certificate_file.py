@@ -57,7 +57,7 @@ def edit_k(by: int) -> Callable[[Any], None]:
 
 
 DRAWN = "and what is claimed here has the draw"
-FORGERIES: list[tuple[str, Callable[[Any], None], str]] = [
+FORGERIES: list[tuple[str, Callable[[Any], object], str]] = [
     ("k", edit_k(1), "inject: k claims more than the scores show, for example 1"),
     ("lower", lambda c: c["predictions"]["lower"].__setitem__(0, 0.999), "lower claims more"),
     ("upper", lambda c: c["predictions"]["upper"].__setitem__(0, 0.0), "upper claims more"),

@@ -21,15 +21,24 @@ from fedward.certificates.confidence import (
 from fedward.certificates.confidence import top_class as top_class_module
 from fedward.certificates.replica_scores import Replicas
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
+Array = np.ndarray[Any, np.dtype[Any]]
+Law = Callable[[np.random.Generator, int], Array]
 ERROR, TRIALS, M = 0.1, 3000, 120
 
+
+def votes_at(p: float) -> Law:
+    return lambda rng, m: (rng.random((m, TRIALS)) < p).astype(float)
+
+
+def beta_values(a: float, b: float) -> Law:
+    return lambda rng, m: rng.beta(a, b, (m, TRIALS))
+
+
 # Name, how to draw [M, trials] values, and their true mean.
-LAWS: list[tuple[str, Callable[[np.random.Generator, int], Array], float]] = [
-    (f"votes at {p}", lambda rng, m, p=p: (rng.random((m, TRIALS)) < p).astype(float), p)
-    for p in (0.0, 0.004, 0.1, 0.5, 0.9, 0.996, 1.0)
+LAWS: list[tuple[str, Law, float]] = [
+    (f"votes at {p}", votes_at(p), p) for p in (0.0, 0.004, 0.1, 0.5, 0.9, 0.996, 1.0)
 ] + [
-    (f"beta {a}, {b}", lambda rng, m, a=a, b=b: rng.beta(a, b, (m, TRIALS)), a / (a + b))
+    (f"beta {a}, {b}", beta_values(a, b), a / (a + b))
     for a, b in ((2.0, 2.0), (0.05, 0.05), (0.5, 50.0), (40.0, 0.3))
 ]
 
@@ -47,7 +56,8 @@ def replicas_of(scores: Array, **changes: Any) -> Replicas:
 def votes_of(rng: np.random.Generator, means: list[float], m: int, trials: int) -> Array:
     """One-hot votes [m, trials, classes]."""
     drawn = rng.choice(len(means), size=(m, trials), p=means)
-    return (drawn[:, :, None] == np.arange(len(means))).astype(np.uint8)
+    votes: Array = (drawn[:, :, None] == np.arange(len(means))).astype(np.uint8)
+    return votes
 
 
 CASES = [
@@ -241,7 +251,7 @@ def test_blocks_of_examples_give_the_same_bounds(monkeypatch: pytest.MonkeyPatch
         (lambda: betting([0.5, 1.1], 0.1, "lower"), r"values must lie in \[0, 1\], got 1.1"),
         (lambda: betting([-0.1], 0.1, "lower"), r"values must lie in \[0, 1\], got -0.1"),
         (lambda: betting([0.5], 0.0, "lower"), "error must be above 0 and below 1, got 0.0"),
-        (lambda: betting([0.5], 0.1, "left"), "side must be one of lower, upper, got 'left'"),
+        (lambda: betting([0.5], 0.1, "left"), "side must be one of lower, upper, got 'left'"),  # type: ignore[arg-type]
         (lambda: betting(0.5, 0.1, "lower"), "one value for each replica"),
         (lambda: empirical_bernstein([0.5], 0.1, "lower"), "at least 2 for the empirical Bernstein bound"),
         (

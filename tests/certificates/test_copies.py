@@ -131,6 +131,7 @@ def test_replicas_begin_with_number_0(first: int) -> None:
 def test_a_certificate_of_replicas_without_the_first_does_not_hold() -> None:
     """As a file of commit fc34a4a may have them."""
     own = bound()
+    assert own.labels is not None
     arrays = {"scores": own.scores, "numbers": own.numbers + 5, "seed": np.array("7"), "labels": own.labels}
     content = scores_file.to_bytes(arrays | {"score": np.array("confidence"), "draw": np.array(own.draw)})
     found = check(loads(dumps(certify(setting(), own), "scores.npz")), content)

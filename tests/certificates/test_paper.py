@@ -96,7 +96,9 @@ def test_the_published_example_comes_back() -> None:
 
 def test_epsilon_zero_is_the_limit() -> None:
     assert theorem_2(0.8, 0.2, 0.0, 0.0029) == pytest.approx(theorem_2(0.8, 0.2, 1e-12, 0.0029), rel=1e-6)
-    assert lemma_1(0.0, 0.001, 7) == (0.0, pytest.approx(0.007))
+    epsilon, delta = lemma_1(0.0, 0.001, 7)
+    assert epsilon == 0.0
+    assert delta == pytest.approx(0.007)
     assert theorem_1(0.8, 0.2, 0.0, 0.0) is True
     assert theorem_1(0.5, 0.5, 0.0, 0.0) is False
 
@@ -133,7 +135,8 @@ def test_a_prediction_that_does_not_hold_has_minus_one() -> None:
 def test_hoeffdings_correction_is_equation_6() -> None:
     low, high = equation_6(0.8, 0.15, 1000, 0.01)
     width = math.sqrt(math.log(100) / 2000)
-    assert (low, high) == (pytest.approx(0.8 - width), pytest.approx(0.15 + width))
+    assert low == pytest.approx(0.8 - width)
+    assert high == pytest.approx(0.15 + width)
     assert equation_6(0.01, 0.99, 10, 0.01) == (0.0, 1.0)
 
 

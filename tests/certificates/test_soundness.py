@@ -99,7 +99,8 @@ def test_a_bound_for_fewer_attackers_is_broken_by_more() -> None:
 def log_ratio(release: Array, q: float, z: float, k: int) -> Array:
     """log(mixture / base) of one round's release, in units of the clip bound."""
     j = np.arange(k + 1)
-    return np.log(np.exp((release[..., None] * j - j**2 / 2) / z**2) @ binom.pmf(j, k, q))
+    ratio: Array = np.log(np.exp((release[..., None] * j - j**2 / 2) / z**2) @ binom.pmf(j, k, q))
+    return ratio
 
 
 @pytest.mark.parametrize(("q", "z", "k", "rounds"), [(0.3, 2.0, 6, 1), (0.1, 3.0, 14, 3), (0.5, 8.0, 5, 8)])

@@ -45,14 +45,14 @@ def test_a_model_without_an_opinion_votes_for_nobody() -> None:
 
 def test_missing_votes_cost_the_lower_bound_and_not_only_the_count() -> None:
     rule = Confidence(looks=(100,), method="clopper_pearson")
-    all_voted = rule.bounds(Tally(counts=[[90, 10]], replicas=100, seed=1))
-    some_did_not = rule.bounds(Tally(counts=[[90, 0]], replicas=100, seed=1))
+    all_voted = rule.bounds(Tally(counts=np.array([[90, 10]]), replicas=100, seed=1))
+    some_did_not = rule.bounds(Tally(counts=np.array([[90, 0]]), replicas=100, seed=1))
     assert some_did_not.lower[0] == all_voted.lower[0]
     assert some_did_not.upper[0] == 1 - some_did_not.lower[0]
 
 
 def test_bytes_and_back() -> None:
-    tally = Tally(counts=[[5, 2, 3], [0, 0, 9]], replicas=10, seed=2**70, labels=[0, 2])
+    tally = Tally(counts=np.array([[5, 2, 3], [0, 0, 9]]), replicas=10, seed=2**70, labels=np.array([0, 2]))
     content = tally.to_bytes()
     again = read_scores(content)
     assert isinstance(again, Tally)
@@ -105,16 +105,16 @@ def test_what_is_no_tally_is_refused(changed: dict[str, object], message: str) -
 def test_only_an_exact_bound_can_do_with_counts(method: str) -> None:
     rule = Confidence(looks=(10,), method=method)
     with pytest.raises(InvalidValue, match="method must be clopper_pearson for a tally of votes"):
-        rule.bounds(Tally(counts=[[5, 2]], replicas=10, seed=1))
+        rule.bounds(Tally(counts=np.array([[5, 2]]), replicas=10, seed=1))
 
 
 def test_more_or_fewer_replicas_than_were_planned_are_refused() -> None:
     rule = Confidence(looks=(11,), method="clopper_pearson")
     with pytest.raises(InvalidValue, match="number of replicas must be 11"):
-        rule.bounds(Tally(counts=[[5, 2]], replicas=10, seed=1))
+        rule.bounds(Tally(counts=np.array([[5, 2]]), replicas=10, seed=1))
 
 
 def test_damaged_content_is_refused() -> None:
-    content = Tally(counts=[[5, 2]], replicas=10, seed=1).to_bytes()
+    content = Tally(counts=np.array([[5, 2]]), replicas=10, seed=1).to_bytes()
     with pytest.raises(InvalidValue, match="stored scores must be an npz file"):
         read_scores(content[: len(content) // 2])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from fedward.clipping.norms import FlatNorm, clip_to, l2_norm
 
-WIDTHS = {torch.float32: 32, torch.float64: 64, torch.float16: 16}
+WIDTHS: dict[torch.dtype, Literal[16, 32, 64]] = {torch.float32: 32, torch.float64: 64, torch.float16: 16}
 BOUNDS = st.floats(min_value=1e-30, max_value=1e30)
 
 

@@ -12,7 +12,7 @@ import pytest
 from command_line import answer
 from fedward.report.terminal import replica_table as replicas_report
 from fedward.report.terminal.console import plain_console
-from fedward.rundir.results import ReplicasResult
+from fedward.rundir.results import Mean, ReplicasResult
 from tiny_experiment import TEXT
 
 
@@ -47,10 +47,9 @@ def test_the_directory_of_replicas_is_named(fedward: Any) -> None:
 
 
 def test_a_variants_label_is_printed_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    found = {"mean": 0.5, "low": 0.4, "high": 0.6}
-    result = {"variants": {"rounds=[/0]": {"accuracy": found}}, "replicas": 2}
-    whole = ReplicasResult.model_validate(result | {"jobs_run": 1, "jobs_asked_for": 1})
-    replicas_report.result(plain_console(width=120), whole)
+    variants = {"rounds=[/0]": {"accuracy": Mean(mean=0.5, low=0.4, high=0.6)}}
+    result = ReplicasResult(variants=variants, replicas=2, jobs_run=1, jobs_asked_for=1)
+    replicas_report.result(plain_console(width=120), result)
     assert "rounds=[/0]" in capsys.readouterr().out
 
 

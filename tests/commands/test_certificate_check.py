@@ -27,7 +27,7 @@ app.command()(check)
 def certificate(tmp_path: Path) -> Path:
     """A small certificate and its scores on disk."""
     scores = np.random.default_rng(0).dirichlet([30, 2, 1], (40, 5))
-    replicas = Replicas(scores=scores, numbers=range(40), seed=1, labels=[0, 0, 0, 0, 1])
+    replicas = Replicas(scores=scores, numbers=np.arange(40), seed=1, labels=np.array([0, 0, 0, 0, 1]))
     ledger = Ledger(unit="user", adjacency="add/remove", noise_source="seeded")
     setting = Setting(
         ledger=ledger.charged(PoissonSampledDpEvent(0.1, GaussianDpEvent(3.0)), 3),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,12 +71,16 @@ def test_the_confidences_of_a_finished_run_take_the_place_of_one(tmp_path: Path)
     scores = np.random.default_rng(0).dirichlet([30, 2, 1], (60, 5))
     file = tmp_path / "scores.npz"
     options = [*GOAL, *GRID, "--confidences", str(file), "--share", "0.8", "--json"]
-    file.write_bytes(Replicas(scores=scores, numbers=range(60), seed=1, labels=[0, 0, 0, 0, 1]).to_bytes())
+    file.write_bytes(
+        Replicas(scores=scores, numbers=np.arange(60), seed=1, labels=np.array([0, 0, 0, 0, 1])).to_bytes()
+    )
     answer = json.loads(run(*options))
     assert "for 80% of 5 test examples" in answer["goal"]
     assert len(answer["options"]) == 1
     # Wrong ones do not count as certified, whatever their confidence.
-    file.write_bytes(Replicas(scores=scores, numbers=range(60), seed=1, labels=[0, 0, 0, 1, 1]).to_bytes())
+    file.write_bytes(
+        Replicas(scores=scores, numbers=np.arange(60), seed=1, labels=np.array([0, 0, 0, 1, 1])).to_bytes()
+    )
     with pytest.raises(InvalidValue, match="within reach without attackers"):
         run(*options)
 
@@ -83,7 +88,7 @@ def test_the_confidences_of_a_finished_run_take_the_place_of_one(tmp_path: Path)
 def test_the_votes_of_a_finished_run_do_too(tmp_path: Path) -> None:
     file = tmp_path / "certificate-scores.npz"
     options = [*GOAL, *GRID, "--confidences", str(file), "--share", "0.5"]
-    file.write_bytes(Tally(counts=[[590, 10], [300, 300]], replicas=600, seed=1).to_bytes())
+    file.write_bytes(Tally(counts=np.array([[590, 10], [300, 300]]), replicas=600, seed=1).to_bytes())
     answer = json.loads(run(*options, "--json"))
     assert "for 50% of 2 test examples at their stored scores" in answer["goal"]
     assert [option["noise_multiplier"] for option in answer["options"]] == [4.0]
@@ -102,7 +107,8 @@ def test_other_files_are_told_from_stored_scores(tmp_path: Path, kind: str) -> N
     elif kind == "objects":
         np.savez(file, scores=np.array([None]), allow_pickle=True)
     else:
-        np.savez(file, **{"all/scores": np.zeros((1, 1, 2))})
+        arrays: dict[str, Any] = {"all/scores": np.zeros((1, 1, 2))}
+        np.savez(file, **arrays)
     with pytest.raises(InvalidValue, match=r"--confidences must be a certificate-scores\.npz") as told:
         run(*GOAL, *GRID, "--confidences", str(file))
     assert "pickle" not in str(told.value)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fedward.attacks.model_poisoning import Collude, Scale
-from fedward.attacks.poisoning import BoldDigit, Pixels, SemanticBackdoor, SinglePixel
+from fedward.attacks.poisoning import BoldDigit, PatternBackdoor, Pixels, SemanticBackdoor, SinglePixel
 from fedward.attacks.who import NamedUsers
 from fedward.base.validate import InvalidValue
 from fedward.config.experiment import from_content, parse
@@ -31,8 +31,9 @@ def test_pixels_and_values_can_be_written_as_lists_of_lists() -> None:
     )
     assert made.attack is not None
     (backdoor,) = made.attack.build().data
-    assert backdoor.pattern == Pixels(places=((0, 0), (-1, -1)))  # type: ignore[attr-defined]
-    assert backdoor.value == ((0.2, 0.9),)  # type: ignore[attr-defined]
+    assert isinstance(backdoor, PatternBackdoor)
+    assert backdoor.pattern == Pixels(places=((0, 0), (-1, -1)))
+    assert backdoor.value == ((0.2, 0.9),)
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,13 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     for name, kept in (("with", users >= 0), ("without", users < USERS - 1)):
         folder = tmp_path_factory.mktemp(name)
         # Test rows of their own: a share of the users would follow N as well.
-        arrays = {"x": x[kept], "y": y[kept], "users": users[kept], "x_test": x[:4], "y_test": y[:4]}
+        arrays: dict[str, Any] = {
+            "x": x[kept],
+            "y": y[kept],
+            "users": users[kept],
+            "x_test": x[:4],
+            "y_test": y[:4],
+        }
         np.savez(folder / "table.npz", allow_pickle=False, **arrays)
         found.append(folder)
     return found[0], found[1]
@@ -182,7 +188,7 @@ def test_inject_is_refused_without_a_declaration_and_says_the_line_to_add(
 ) -> None:
     setup = made("sampled", None, folders[0])
     for threats in (("inject",), ("present", "inject"), ("inject", "present", "compromise")):
-        claims: Any = Claims(replicas=10, threats=threats)  # type: ignore[arg-type]
+        claims: Any = Claims(replicas=10, threats=threats)
         with pytest.raises(InvalidValue, match=r"add the line 'users = 8' to the table \[privacy\]"):
             claims.setting(setup)
     setting = Claims(replicas=10, threats=("present", "compromise")).setting(setup)

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from fedward.base.validate import InvalidValue
 from fedward.config.sweep_axis import SweepAxis
 from fedward.config.sweep_section import Sweep, read_sweep
+from fedward.rundir.results import Mean
 from fedward.rundir.store import RunDirectory, open_run
 from fedward.studies.progress import Progress
-from fedward.studies.sweep.sweep_results import Mean, read_rows
+from fedward.studies.sweep.sweep_results import read_rows
 from fedward.studies.sweep.sweep_study import prepare_sweep, run_sweep
 from fedward.studies.training.training_study import prepare, run
 from studies.fuzzed_files import CONTENTS, scalars, values
@@ -267,6 +268,7 @@ def test_means_and_intervals_are_over_seeds(tmp_path: Path) -> None:
         own = [each["accuracy"] for each in read]
         found = row.measures["accuracy"]
         assert found.mean == pytest.approx(sum(own) / 3)
+        assert found.mean is not None
         assert found.low is not None
         assert found.high is not None
         assert found.low < found.mean < found.high

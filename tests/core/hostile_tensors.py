@@ -19,7 +19,7 @@ class ZeroNorm(Tensor):
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func in (torch.linalg.vector_norm, torch.norm, Tensor.norm, Tensor.sum, torch.sum):
             return torch.zeros((), dtype=torch.float64)
-        return super().__torch_function__(func, types, args, kwargs or {})
+        return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[no-untyped-call]
 
     def __deepcopy__(self, memo: Any) -> Tensor:  # torch has none for the weights of a model that is copied
         copied = self.as_subclass(Tensor).detach().clone().as_subclass(ZeroNorm)
@@ -33,14 +33,14 @@ class AlwaysFine(Tensor):
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func in (torch.isfinite, Tensor.isfinite, torch.isnan):
             return torch.tensor(True)
-        return super().__torch_function__(func, types, args, kwargs or {})
+        return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[no-untyped-call]
 
-    shape = property(lambda self: torch.Size([23]))  # type: ignore[assignment]
+    shape = property(lambda self: torch.Size([23]))
     dtype = torch.float32
     layout = torch.strided
     device = torch.device("cpu")
-    is_floating_point = lambda self: True  # type: ignore[assignment]  # noqa: E731
-    __float__ = lambda self: 0.0  # type: ignore[assignment]  # noqa: E731
+    is_floating_point = lambda self: True  # noqa: E731
+    __float__ = lambda self: 0.0  # noqa: E731
 
 
 class SwapsItself(Tensor):
@@ -49,7 +49,7 @@ class SwapsItself(Tensor):
     def _other(self, *args: Any, **kwargs: Any) -> Tensor:
         return torch.full((23,), 1e9).as_subclass(SwapsItself)
 
-    detach = clone = to = double = contiguous = float = _other  # type: ignore[assignment]
+    detach = clone = to = double = contiguous = float = _other
 
 
 class Raises(Tensor):
@@ -104,7 +104,9 @@ class Dispatches(Tensor):
         return Tensor._make_subclass(cls, content)
 
     @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(  # type: ignore[override]
+        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         return args[0] if func is torch.ops.aten.detach.default else torch.zeros(())
 
 
@@ -117,7 +119,9 @@ class Wraps(Tensor):
         return wrapped
 
     @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(  # type: ignore[override]
+        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         return torch.zeros(())
 
 

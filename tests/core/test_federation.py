@@ -244,7 +244,12 @@ def test_a_copy_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where numbers had to be converted anyway nothing is shared any more."""
     clones: list[Any] = []
     clone = torch.Tensor.clone
-    monkeypatch.setattr(torch.Tensor, "clone", lambda tensor: clones.append(tensor) or clone(tensor))
+
+    def noted(tensor: torch.Tensor) -> torch.Tensor:
+        clones.append(tensor)
+        return clone(tensor)
+
+    monkeypatch.setattr(torch.Tensor, "clone", noted)
     Examples.from_arrays(X.astype(np.float64), Y.astype(np.int32))
     assert clones == []
     Examples.from_arrays(X, Y)

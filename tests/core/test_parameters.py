@@ -75,10 +75,12 @@ def test_frozen_parameters_are_not_sent() -> None:
     model[0].requires_grad_(False)
     spec = ParameterSpec.of(model)
     assert spec.names == ("1.weight", "1.bias")
-    before = model[0].weight.clone()
+    frozen = model[0]
+    assert isinstance(frozen, nn.Linear)
+    before = frozen.weight.clone()
     flat = FlatModule(model)
     flat.parameters.fill_(7.0)
-    assert torch.equal(model[0].weight, before)
+    assert torch.equal(frozen.weight, before)
 
 
 def test_tied_parameters_are_sent_once() -> None:

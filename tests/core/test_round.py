@@ -185,7 +185,8 @@ def test_a_policy_that_reads_the_norms_sees_all_of_them_first_and_gets_no_epsilo
     state, log, _ = one_round(
         algorithm, start(algorithm), FEDERATION, lambda u: torch.full((SIZE,), float(u))
     )
-    assert log.bounds == (pytest.approx(11 * math.sqrt(SIZE)),)
+    (bound,) = log.bounds
+    assert bound == pytest.approx(11 * math.sqrt(SIZE))
     assert "no guarantee" in str(state.ledger.guarantee(1e-3, "pld"))
 
 

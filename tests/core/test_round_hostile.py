@@ -199,7 +199,7 @@ def test_a_reported_norm_is_a_plain_number_before_it_is_compared() -> None:
 
 def of_class(model: nn.Module, kind: Callable[[Tensor], Tensor]) -> nn.Module:
     """The same model with weights of a class of their own."""
-    model[0].weight = nn.Parameter(kind(model[0].weight.detach()))  # type: ignore[index,union-attr]
+    model[0].weight = nn.Parameter(kind(model[0].weight.detach()))  # type: ignore[index]
     return model
 
 

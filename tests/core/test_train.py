@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable, Iterator
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ from torch import nn
 
 import fedward
 from fedward.base.validate import InvalidValue
+from fedward.core.parameters import ParameterSpec
 from fedward.core.train import train as train_with
 from fedward.core.types import Job, Row
 from fedward.presets import fedavg, fedsgd
@@ -76,9 +78,9 @@ class Recorder:
         self.calls.append("reserve")
         self.ledgers.append(ledger)
 
-    def train(self, jobs: tuple[Job, ...]) -> list[Row]:
+    def train(self, jobs: Iterable[Job]) -> Iterator[Row]:
         self.calls.append("train")
-        return [Row(job.user, torch.zeros_like(job.parameters)) for job in jobs]
+        return iter([Row(job.user, torch.zeros_like(job.parameters)) for job in jobs])
 
 
 def test_a_round_is_reserved_before_its_jobs_run() -> None:
@@ -90,7 +92,7 @@ def test_a_round_is_reserved_before_its_jobs_run() -> None:
         recorder,
         rounds=2,
         seed=1,
-        journal=recorder,  # type: ignore[arg-type]
+        journal=recorder,
     ):
         recorder.calls.append("yield")
     assert recorder.calls == ["reserve", "train", "yield"] * 2
@@ -114,7 +116,7 @@ def test_a_budget_that_no_round_fits_in_is_refused_before_any_work() -> None:
             tiny_algorithm(),
             tiny_model(),
             FEDERATION,
-            recorder,  # type: ignore[arg-type]
+            recorder,
             rounds=2,
             seed=1,
             budget=Budget(epsilon=0.01, delta=1e-3, accountant="pld"),
@@ -177,7 +179,7 @@ def test_batch_norm_is_allowed_without_privacy_and_its_statistics_are_averaged()
     model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
     algorithm = fedavg(sampler=EveryoneSampler(), local=tiny_sgd(batch_size=5))
     state = list(fedward.train(algorithm, model, FEDERATION, rounds=2, seed=1))[-1][0]
-    spec = fedward.core.parameters.ParameterSpec.of(model)
+    spec = ParameterSpec.of(model)
     statistics = spec.views(state.parameters)["1.running_mean"]
     assert not torch.equal(statistics, torch.zeros(4))
 

@@ -101,7 +101,9 @@ def test_the_python_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyP
     i = np.arange(30)
     x = np.zeros((30, 48, 48, 3), dtype=np.uint8)
     known = {"users": i // 3, "race_id": i % 2, "y": i % 2, "x": x}
-    arrays = {f"{key}_{part}": value for key, value in known.items() for part in ("train", "test")}
+    arrays: dict[str, Any] = {
+        f"{key}_{part}": value for key, value in known.items() for part in ("train", "test")
+    }
     (tmp_path / "lfw").mkdir()
     np.savez(tmp_path / "lfw" / "lfw48.npz", races=np.array(["white", "black"]), **arrays)
     monkeypatch.setenv("FEDWARD_DATA", str(tmp_path))

@@ -9,6 +9,7 @@ import torch
 
 from fedward.base.validate import InvalidValue
 from fedward.datasets import fashion_mnist, mnist
+from support import flat_inputs
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def small_fashion(small_mnist: Path) -> Path:
 
 def test_it_is_read_like_mnist_from_its_own_folder(small_fashion: Path) -> None:
     federation = fashion_mnist.load(data_dir=small_fashion, users=6, classes=(9, 0), seed=0)
-    assert federation.examples.x.shape == (12, 1, 28, 28)
+    assert flat_inputs(federation.examples).shape == (12, 1, 28, 28)
     assert federation.num_classes == 2
     (small_fashion / "FashionMNIST").rename(small_fashion / "MNIST")
     other = mnist.load(data_dir=small_fashion, users=6, classes=(9, 0), seed=0)

@@ -13,6 +13,7 @@ from fedward.core.vocabulary import Vocabulary
 from fedward.datasets import DATASETS, digits, mnist
 from fedward.datasets.federate import arrange, federate, gather, scale_to_unit
 from fedward.datasets.partition import Split
+from support import flat_inputs
 
 X = np.arange(12, dtype=np.float32)[:, None]
 Y = np.array([0, 1, 2, 2, 1, 0, 1, 1, 2, 0, 0, 1])
@@ -26,10 +27,10 @@ def test_every_example_goes_to_its_owner_together_with_its_label() -> None:
     assert isinstance(federation.examples.x, torch.Tensor)
     for user in range(4):
         examples = federation.user(user)
-        assert examples.x[:, 0].tolist() == X[owners == user, 0].tolist()
+        assert flat_inputs(examples)[:, 0].tolist() == X[owners == user, 0].tolist()
         assert examples.y.tolist() == Y[owners == user].tolist()
     assert federation.test is not None
-    assert federation.test.x[:, 0].tolist() == [100, 101]
+    assert flat_inputs(federation.test)[:, 0].tolist() == [100, 101]
     assert federation.num_classes == 3
 
 
@@ -41,7 +42,7 @@ def test_a_natural_split_keeps_the_names_and_drops_the_users_not_chosen() -> Non
     assert federation.num_users == 2
     assert len(federation.examples) == 6
     for user, name in enumerate(federation.names):
-        assert federation.user(user).x[:, 0].tolist() == X[ids == name, 0].tolist()
+        assert flat_inputs(federation.user(user))[:, 0].tolist() == X[ids == name, 0].tolist()
         assert federation.user(user).y.tolist() == Y[ids == name].tolist()
 
 

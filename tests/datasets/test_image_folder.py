@@ -11,6 +11,7 @@ from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.federation import Federation
 from fedward.datasets import image_folder
 from fedward.datasets.directory import MissingFile
+from support import flat_inputs
 
 Image = pytest.importorskip("PIL.Image", reason="pictures need pillow")
 
@@ -39,7 +40,8 @@ def by_user(tmp_path: Path) -> Path:
 
 
 def load(data_dir: Path, **options: Any) -> Federation:
-    return image_folder.load(**({"folder": "pets", "data_dir": data_dir, "seed": 0} | options))
+    usual: dict[str, Any] = {"folder": "pets", "data_dir": data_dir, "seed": 0}
+    return image_folder.load(**usual | options)
 
 
 def shades(x: Any) -> list[int]:
@@ -49,8 +51,8 @@ def shades(x: Any) -> list[int]:
 def test_classes_are_folders_in_the_order_of_their_names(by_class: Path) -> None:
     federation = load(by_class, split="iid", users=4)
     assert federation.test is not None
-    assert federation.examples.x.shape == (16, 3, 4, 6)
-    assert federation.test.x.shape == (4, 3, 4, 6)
+    assert flat_inputs(federation.examples).shape == (16, 3, 4, 6)
+    assert flat_inputs(federation.test).shape == (4, 3, 4, 6)
     for examples in (federation.examples, federation.test):
         for shade, label in zip(shades(examples.x), examples.y.tolist(), strict=True):
             assert label == (0 if shade >= 200 else 1)
@@ -96,16 +98,16 @@ def test_a_picture_of_another_size_is_named_unless_a_size_is_given(by_class: Pat
         f"(3, 5, 6), but {by_class / 'pets' / 'cat' / '0.png'} has (3, 4, 6); "
         "the option size makes them alike"
     )
-    assert load(by_class, split="iid", size=(8, 8)).examples.x.shape == (16, 3, 8, 8)
-    assert load(by_class, split="iid", size=[8, 4]).examples.x.shape == (16, 3, 8, 4)
+    assert flat_inputs(load(by_class, split="iid", size=(8, 8)).examples).shape == (16, 3, 8, 8)
+    assert flat_inputs(load(by_class, split="iid", size=[8, 4]).examples).shape == (16, 3, 8, 4)
 
 
 def test_a_grey_picture_among_coloured_ones_is_named_unless_a_colour_is_given(by_class: Path) -> None:
     draw(by_class / "pets" / "dog" / "3.png", 103, (4, 6))
     with pytest.raises(InvalidValue, match=r"3\.png has .*\(1, 4, 6\), .*the option colour makes them alike"):
         load(by_class, split="iid")
-    assert load(by_class, split="iid", colour="grey").examples.x.shape == (16, 1, 4, 6)
-    assert load(by_class, split="iid", colour="rgb").examples.x.shape == (16, 3, 4, 6)
+    assert flat_inputs(load(by_class, split="iid", colour="grey").examples).shape == (16, 1, 4, 6)
+    assert flat_inputs(load(by_class, split="iid", colour="rgb").examples).shape == (16, 3, 4, 6)
 
 
 def test_a_damaged_picture_or_another_file_is_named(by_class: Path) -> None:

@@ -16,6 +16,7 @@ from fedward.base.validate import InvalidValue
 from fedward.datasets import PROPERTIES, lfw
 from fedward.datasets.directory import MissingFile
 from fedward.datasets.lfw_arrays import read_arrays_of_faces
+from support import flat_inputs
 
 
 def arrays(train: int = 30, test: int = 9) -> dict[str, Any]:
@@ -52,7 +53,7 @@ def numbers(x: Any) -> list[int]:
 def test_faces_have_channels_first_and_stay_with_their_person(tmp_path: Path) -> None:
     federation = lfw.load(data_dir=save(tmp_path), seed=0)
     assert federation.test is not None
-    assert federation.examples.x.shape == (30, 3, 48, 48)
+    assert flat_inputs(federation.examples).shape == (30, 3, 48, 48)
     assert federation.num_users == 10
     assert float(federation.examples.x[3, 1, 1, 2]) == pytest.approx(7 / 255)  # type: ignore[index]
     for user, name in enumerate(federation.names):
@@ -78,12 +79,13 @@ def test_properties_are_in_the_order_of_the_federation(
     save(tmp_path)
     federation = lfw.load(data_dir=tmp_path, seed=seed, **options)
     assert federation.test is not None
-    for name, holds in (
-        ("black", lambda i: i % 5 == 0),
-        ("white", lambda i: i % 5 != 0),
-        ("Bald", lambda i: 8 * i > 127.5),
-        ("Young", lambda i: 255 - 8 * i > 127.5),
-    ):
+    known: dict[str, Callable[[int], bool]] = {
+        "black": lambda i: i % 5 == 0,
+        "white": lambda i: i % 5 != 0,
+        "Bald": lambda i: 8 * i > 127.5,
+        "Young": lambda i: 255 - 8 * i > 127.5,
+    }
+    for name, holds in known.items():
         train, test = lfw.properties(name, data_dir=tmp_path, seed=seed, **options)
         assert train.dtype == test.dtype == torch.bool
         assert train.tolist() == [holds(i) for i in numbers(federation.examples.x)]

@@ -14,6 +14,7 @@ import torch
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.datasets import idx, mnist
 from fedward.datasets.idx_images import read_writers
+from support import flat_inputs
 
 Write = Callable[..., Path]
 
@@ -25,22 +26,24 @@ def raw(data_dir: Path) -> Path:
 def test_images_are_scaled_to_one_and_keep_their_labels(small_mnist: Path) -> None:
     federation = mnist.load(data_dir=small_mnist, users=6, seed=0)
     assert federation.test is not None
-    assert federation.examples.x.shape == (60, 1, 28, 28)
-    assert federation.test.x.shape == (20, 1, 28, 28)
-    assert federation.examples.x.dtype == torch.float32
+    assert flat_inputs(federation.examples).shape == (60, 1, 28, 28)
+    assert flat_inputs(federation.test).shape == (20, 1, 28, 28)
+    assert flat_inputs(federation.examples).dtype == torch.float32
     images = idx.read(raw(small_mnist) / "train-images-idx3-ubyte.gz", 3)
     labels = idx.read(raw(small_mnist) / "train-labels-idx1-ubyte.gz", 1)
     pairs = {(image.tobytes(), int(label)) for image, label in zip(images, labels, strict=True)}
-    bytes_again = (federation.examples.x[:, 0] * 255).round().to(torch.uint8).numpy()
+    bytes_again = (flat_inputs(federation.examples)[:, 0] * 255).round().to(torch.uint8).numpy()
     found = {(i.tobytes(), int(y)) for i, y in zip(bytes_again, federation.examples.y, strict=True)}
     assert found == pairs
-    assert torch.equal(federation.examples.x, federation.examples.x.mul(255).round().div(255))
+    assert torch.equal(
+        flat_inputs(federation.examples), flat_inputs(federation.examples).mul(255).round().div(255)
+    )
 
 
 def test_the_seed_decides_who_gets_what(small_mnist: Path) -> None:
     a, b, c = (mnist.load(data_dir=small_mnist, users=6, seed=seed) for seed in (1, 1, 2))
-    assert torch.equal(a.examples.x, b.examples.x)
-    assert not torch.equal(a.examples.x, c.examples.x)
+    assert torch.equal(flat_inputs(a.examples), flat_inputs(b.examples))
+    assert not torch.equal(flat_inputs(a.examples), flat_inputs(c.examples))
 
 
 def test_classes_are_kept_and_renumbered_in_the_given_order(small_mnist: Path) -> None:
@@ -50,7 +53,7 @@ def test_classes_are_kept_and_renumbered_in_the_given_order(small_mnist: Path) -
     assert torch.bincount(federation.examples.y).tolist() == [6, 6, 6]
     assert torch.bincount(federation.test.y).tolist() == [2, 2, 2]
     images = idx.read(raw(small_mnist) / "t10k-images-idx3-ubyte.gz", 3)
-    for x, y in zip(federation.test.x, federation.test.y, strict=True):
+    for x, y in zip(flat_inputs(federation.test), federation.test.y, strict=True):
         source = [i for i in range(20) if np.allclose(images[i] / 255, x[0].numpy(), atol=1e-6)]
         assert [i % 10 for i in source] == [(7, 2, 4)[int(y)]]
 
@@ -83,7 +86,7 @@ def test_natural_users_are_the_writers(small_mnist: Path) -> None:
     assert federation.names.tolist() == [100, 101, 102, 103, 104, 105]
     assert federation.sizes.tolist() == [10] * 6
     images = idx.read(raw(small_mnist) / "train-images-idx3-ubyte.gz", 3)
-    assert np.allclose(federation.user(2).x[:, 0].numpy(), images[20:30] / 255)
+    assert np.allclose(flat_inputs(federation.user(2))[:, 0].numpy(), images[20:30] / 255)
     chosen = mnist.load(data_dir=small_mnist, split="natural", users=4, classes=[0, 1], seed=0)
     assert chosen.num_users == 4
     assert set(chosen.names.tolist()) < set(range(100, 106))

@@ -40,7 +40,8 @@ def save(folder: Path, text: str, name: str = "texts.jsonl") -> Path:
 
 
 def load(folder: Path, **options: Any) -> Federation:
-    return next_word.load(**({"data_dir": folder, "seed": 0, "file": "texts.jsonl"} | options))
+    usual: dict[str, Any] = {"data_dir": folder, "seed": 0, "file": "texts.jsonl"}
+    return next_word.load(**usual | options)
 
 
 def said(federation: Federation, examples: Examples) -> list[tuple[str, str]]:

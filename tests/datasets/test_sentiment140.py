@@ -64,7 +64,8 @@ def said(federation: Federation, examples: Examples) -> list[str]:
 
 
 def load(folder: Path, **options: Any) -> Federation:
-    return sentiment140.load(**({"data_dir": folder, "seed": 0, "vocabulary": "training"} | options))
+    usual: dict[str, Any] = {"data_dir": folder, "seed": 0, "vocabulary": "training"}
+    return sentiment140.load(**usual | options)
 
 
 def test_tweets_stay_with_their_user_and_label(tmp_path: Path) -> None:

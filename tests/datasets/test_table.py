@@ -16,6 +16,7 @@ from fedward.datasets import table
 from fedward.datasets.columns import Wanted
 from fedward.datasets.directory import MissingFile
 from fedward.datasets.table_files import read_csv, read_parquet
+from support import flat_inputs
 
 ROWS = [(f"u{i % 10}", i % 3, i / 4, -i) for i in range(40)]
 WANTED = Wanted(user="user", label="label", features=None, by_user=True)
@@ -31,7 +32,8 @@ def save(folder: Path, content: str, name: str = "some.csv") -> Path:
 
 
 def load(data_dir: Path, **options: Any) -> Federation:
-    return table.load(**({"file": "some.csv", "data_dir": data_dir, "seed": 0} | options))
+    usual: dict[str, Any] = {"file": "some.csv", "data_dir": data_dir, "seed": 0}
+    return table.load(**usual | options)
 
 
 def values(federation: Federation) -> torch.Tensor:
@@ -45,7 +47,7 @@ def test_rows_stay_with_their_user_and_label(tmp_path: Path) -> None:
     assert (federation.num_users, federation.num_classes) == (8, 3)
     for user, name in enumerate(federation.names):
         examples = federation.user(user)
-        for x, y in zip(examples.x, examples.y.tolist(), strict=True):  # type: ignore[call-overload]
+        for x, y in zip(flat_inputs(examples), examples.y.tolist(), strict=True):
             i = int(-x[1])
             assert x.tolist() == [i / 4, -i]
             assert (f"u{i % 10}", i % 3) == (name, y)

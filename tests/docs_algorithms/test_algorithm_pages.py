@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from fedward.presets import PRESETS
 from fedward.sampling import SAMPLERS
 from fedward.server import SERVERS
 
-TABLES = {
+TABLES: dict[str, Mapping[str, object]] = {
     "sampler": SAMPLERS,
     "local trainer": LOCAL_TRAINERS,
     "clip policy": CLIP_POLICIES,

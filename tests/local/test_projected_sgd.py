@@ -12,7 +12,7 @@ from fedward.core.round import plan_round
 from fedward.local import ProjectedSGD
 from fedward.presets import central_dp
 from fedward.sampling import EveryoneSampler, PoissonSampler
-from support import tiny_algorithm, tiny_federation, tiny_model, tiny_sgd
+from support import flat_inputs, tiny_algorithm, tiny_federation, tiny_model, tiny_sgd
 
 EXAMPLES = tiny_federation(num_users=1, per_user=23).user(0)
 FAST = tiny_sgd(learning_rate=2.0, epochs=3, momentum=0.5)
@@ -93,7 +93,7 @@ def test_central_dp_projects_at_the_user_and_clips_again_at_the_server() -> None
 def test_a_walk_that_leaves_the_numbers_ends_and_shows_it() -> None:
     model = FlatModule(torch.nn.Linear(3, 2))
     model.parameters.zero_()  # by chance a model may be right and sure of everything, and would stay
-    huge = Examples(EXAMPLES.x * 1e4, EXAMPLES.y)  # type: ignore[operator]
+    huge = Examples(flat_inputs(EXAMPLES) * 1e4, EXAMPLES.y)
     trainer = ProjectedSGD(sgd=tiny_sgd(learning_rate=3e38, epochs=2)).at_round(0, (0.5,))
     trainer.train(model, huge, np.random.default_rng(0))
     assert not bool(torch.isfinite(model.parameters).all())

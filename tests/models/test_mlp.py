@@ -27,7 +27,7 @@ def test_the_last_pixel_counts_for_more_than_in_the_strided_convolutions() -> No
     for name in ("mlp", "mnist_cnn"):
         model = build(name, input_shape=(1, 28, 28), num_classes=10, seed=0)
         x = torch.rand(20, 1, 28, 28, generator=torch.Generator().manual_seed(0), requires_grad=True)
-        nn.functional.cross_entropy(model(x), torch.zeros(20, dtype=torch.int64)).backward()
+        nn.functional.cross_entropy(model(x), torch.zeros(20, dtype=torch.int64)).backward()  # type: ignore[no-untyped-call]
         assert x.grad is not None
         size = x.grad.abs().mean((0, 1))
         shares[name] = float(size[-1, -1] / size.mean())

@@ -56,7 +56,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_others(name: str) ->
 @pytest.mark.parametrize("name", MODELS)
 def test_every_parameter_has_a_finite_gradient_that_is_not_zero(name: str) -> None:
     model = made(name)
-    nn.functional.cross_entropy(model(inputs(name)), torch.arange(3)).backward()
+    nn.functional.cross_entropy(model(inputs(name)), torch.arange(3)).backward()  # type: ignore[no-untyped-call]
     for key, parameter in trained(model).items():
         assert parameter.grad is not None, key
         assert bool(torch.isfinite(parameter.grad).all()), key
@@ -168,7 +168,9 @@ def test_mnist_cnn_has_the_layers_that_the_papers_figures_were_made_with() -> No
     kinds = "Conv2d ReLU MaxPool2d Conv2d ReLU MaxPool2d Flatten Linear ReLU Linear"
     assert [type(layer).__name__ for layer in model] == kinds.split()
     assert model[0](torch.zeros(1, 1, 28, 28)).shape == (1, 16, 14, 14)
-    assert (model[2].kernel_size, model[2].stride) == (2, 1)
+    pool = model[2]
+    assert isinstance(pool, nn.MaxPool2d)
+    assert (pool.kernel_size, pool.stride) == (2, 1)
     assert model[:6](torch.zeros(1, 1, 28, 28)).shape == (1, 32, 4, 4)
     assert size(model) == 26_010
 
@@ -226,10 +228,10 @@ def test_digits_cnn_learns_the_digits() -> None:
     optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
     generator = torch.Generator().manual_seed(0)
     for _ in range(12):
-        for index in torch.randperm(len(examples), generator=generator).split(64):
+        for index in torch.randperm(len(examples), generator=generator).split(64):  # type: ignore[no-untyped-call]
             x, y = examples.batch(index)
             optimiser.zero_grad()
-            nn.functional.cross_entropy(model(x), y).backward()
+            nn.functional.cross_entropy(model(x), y).backward()  # type: ignore[no-untyped-call]
             optimiser.step()
     assert float((model(test.x).argmax(1) == test.y).float().mean()) >= 0.95
 

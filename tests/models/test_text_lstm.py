@@ -169,7 +169,7 @@ def test_clipped_gradients_are_those_of_each_sentence_alone(name: str) -> None:
     parts = [
         part * min(1.0, limit / float(part.norm()))
         for g in alone
-        for part, limit in zip(g.split(list(sizes)), limits, strict=True)
+        for part, limit in zip(g.split(list(sizes)), limits, strict=True)  # type: ignore[no-untyped-call]
     ]
     by_layer = torch.stack([torch.cat(parts[i : i + len(sizes)]) for i in range(0, len(parts), len(sizes))])
     found = clipped_sum(model, tokens, LABELS, limits).float()

@@ -111,9 +111,9 @@ def test_one_user_replaced_moves_a_look_as_far_as_the_policy_has_proven() -> Non
     assert histogram.user_event(0).events[1].noise_multiplier == pytest.approx(2.0 / 2**0.5, rel=1e-12)
     decay = POLICIES["norm decay"]
     (noise,) = decay.looks(0)
-    everyone = EveryoneSampler(adjacency="replace-one")
+    sampler = EveryoneSampler(adjacency="replace-one")
     central = user_dp_fedavg(
-        num_users=12, sampler=everyone, local=tiny_sgd(), policy=decay, noise_multiplier=3.0
+        num_users=12, sampler=sampler, local=tiny_sgd(), policy=decay, noise_multiplier=3.0
     )
     assert [event.noise_multiplier for event in central.round_event(12, 0).events] == [1.5, noise]
 
@@ -137,7 +137,7 @@ def test_a_policy_that_looks_and_does_not_say_how_far_a_user_replaced_moves_it_i
             return policy
 
     def algorithm(sampler: Any, policy: Any) -> Algorithm:
-        arguments = {"num_users": 12, "local": tiny_sgd(), "noise_multiplier": 3.0}
+        arguments: dict[str, Any] = {"num_users": 12, "local": tiny_sgd(), "noise_multiplier": 3.0}
         return user_dp_fedavg(sampler=sampler, policy=policy, **arguments)
 
     assert algorithm(EveryoneSampler(), Silent()).round_event(12, 0)

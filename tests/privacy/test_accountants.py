@@ -114,7 +114,8 @@ def analytic_gaussian_epsilon(z: float, delta: float) -> float:
     """ε of the Gaussian mechanism (Balle and Wang 2018)."""
 
     def gap(epsilon: float) -> float:
-        return norm.cdf(0.5 / z - epsilon * z) - math.exp(epsilon) * norm.cdf(-0.5 / z - epsilon * z) - delta
+        above, below = norm.cdf(0.5 / z - epsilon * z), norm.cdf(-0.5 / z - epsilon * z)
+        return float(above - math.exp(epsilon) * below - delta)
 
     return float(brentq(gap, 0.0, 100.0, xtol=1e-12))
 

@@ -177,8 +177,9 @@ def test_nothing_spent_is_covered() -> None:
     + [{"accountant": value} for value in ("pdl", None, 3)],
 )
 def test_a_bad_budget_is_refused(fields: dict[str, Any]) -> None:
+    usual: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-3, "accountant": "pld"}
     with pytest.raises((InvalidValue, InvalidType)):
-        Budget(**{"epsilon": 1.0, "delta": 1e-3, "accountant": "pld"} | fields)
+        Budget(**usual | fields)
 
 
 @pytest.mark.parametrize("rounds", [0, -1, 1.5, math.nan, True])

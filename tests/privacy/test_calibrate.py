@@ -184,7 +184,7 @@ def test_bad_arguments_are_refused_before_any_work(changes: dict[str, Any]) -> N
     def never(z: float) -> DpEvent:
         raise AssertionError("work was started")
 
-    arguments = {
+    arguments: dict[str, Any] = {
         "epsilon": 1.0,
         "delta": 1e-5,
         "event_of": never,

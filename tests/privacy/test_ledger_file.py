@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -156,15 +157,15 @@ LEAVES = leaves(json.loads(TEXT))
 
 @pytest.mark.parametrize(("path", "value"), LEAVES, ids=lambda x: str(x))
 def test_any_value_that_was_changed_is_noticed(path: tuple[Any, ...], value: Any) -> None:
-    other = {
+    others: dict[type, Callable[[], Any]] = {
         bool: lambda: not value,
         int: lambda: value + 1,
         float: lambda: value * 1.01,
         str: lambda: f"{value}x",
         type(None): lambda: 1,
-    }[type(value)]()
+    }
     with pytest.raises(InvalidValue):
-        loads(json.dumps(changed(json.loads(TEXT), path, other)))
+        loads(json.dumps(changed(json.loads(TEXT), path, others[type(value)]())))
 
 
 SPENT = [

@@ -15,7 +15,7 @@ def ledger(noise: float, **changes: Any) -> Ledger:
     """With a look in it: such events have no hash."""
     about = {"unit": "user", "adjacency": "add/remove", "noise_source": "seeded"}
     look = ComposedDpEvent([GaussianDpEvent(noise), GaussianDpEvent(3.5)])
-    return Ledger(**(about | changes)).charged(PoissonSampledDpEvent(0.2, look), 7)  # type: ignore[arg-type]
+    return Ledger(**(about | changes)).charged(PoissonSampledDpEvent(0.2, look), 7)
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def test_the_curves_are_those_that_the_numbers_were_read_off(members: Path) -> N
 
 
 def test_a_table_has_a_row_for_each_attack(members: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(json_normalize=list))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(json_normalize=list))
     record = read(members)
     rows = record.to_pandas()
     assert [row["attack"] for row in rows] == list(record.attacks)
@@ -92,7 +92,7 @@ def test_a_run_under_way_is_read_as_far_as_it_is(copy: Path, monkeypatch: pytest
     assert not record.finished
     assert record.stored == 5
     assert (record.attacks, record.best, record.guarantee(), record.crossed) == ({}, None, None, {})
-    monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(json_normalize=list))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(json_normalize=list))
     assert record.to_pandas() == []
 
 
@@ -120,7 +120,7 @@ def _places(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...
 def test_a_result_with_anything_in_the_wrong_place_is_one_line_or_can_be_used(
     copy: Path, members: Path, value: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(json_normalize=list))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(json_normalize=list))
     good = (members / "result.json").read_text()
     refused = []
     for *path, last in _places(json.loads(good)):

@@ -74,7 +74,7 @@ def test_every_other_claim_is_about_other_replicas(tmp_path: Path, other: dict[s
 
 
 def test_bounds_for_all_times_go_on_with_the_same_replicas_in_any_directory(tmp_path: Path) -> None:
-    method = {"method": "betting_sequence"}
+    method: dict[str, Any] = {"method": "betting_sequence"}
     first, more = certified(tmp_path / "a", 12, **method), certified(tmp_path / "b", 24, **method)
     assert rows(more)[:12] == rows(first)
     assert rows(certified(tmp_path / "a", 24, **method)) == rows(more)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedward.api import certify
+from fedward.api.certify_api import certify
 from fedward.backends.compute import IN_PROCESS
 from fedward.base.validate import InvalidValue
 from fedward.config import experiment as config
@@ -145,7 +145,9 @@ def test_certified_accuracy_is_asked_for_by_k_and_threat(tmp_path: Path) -> None
         compute=IN_PROCESS,
         quiet=True,
     )
-    attacks = {attack.threat: attack.accuracy or () for attack in found.certificates["all"].attacks}
+    attacks: dict[str, tuple[float, ...]] = {
+        attack.threat: attack.accuracy or () for attack in found.certificates["all"].attacks
+    }
     assert found.certified_accuracy(0) == attacks["inject"][0] > 0
     assert found.certified_accuracy(0, "compromise") == attacks["compromise"][0]
     last = len(attacks["inject"]) - 1

@@ -63,5 +63,5 @@ def test_tables_and_long_values_are_not_printed_whole(tmp_path: Path) -> None:
 
 def test_a_table_that_an_older_fedward_did_not_know_is_no_difference(tmp_path: Path) -> None:
     made: dict[str, Any] = {"experiment": {"rounds": 3, "attack": None}, "data": {"digest": "x"}}
-    stored = {"experiment": {"rounds": 3}, "data": {"digest": "x"}}
+    stored: dict[str, Any] = {"experiment": {"rounds": 3}, "data": {"digest": "x"}}
     check_same_run(tmp_path, Manifest(**stored), Manifest(**made))

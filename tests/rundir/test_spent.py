@@ -186,6 +186,7 @@ def test_without_its_ledger_a_run_has_no_epsilon_and_says_why(run: Path, command
     assert (guarantee.private, guarantee.reason) == (False, why)
     assert record.result is not None
     assert not record.result.guarantee.private
+    assert record.result.accuracy is not None
     assert record.result.accuracy > 0  # the rest is shown as it is
     facts = read(run)
     assert (facts.state, facts.note) == ("finished", why)

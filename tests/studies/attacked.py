@@ -12,6 +12,7 @@ from rich.console import Console
 from fedward.config.experiment import from_content
 from fedward.report.terminal import run_table as terminal
 from fedward.rundir import checkpoint
+from fedward.rundir.results import TrainingResult
 from fedward.rundir.store import open_run
 from fedward.studies.training.training_study import Setup, prepare
 from tiny_experiment import changed
@@ -80,7 +81,7 @@ def printed(setup: Setup, path: Path) -> str:
     terminal.heading(console, setup, path)
     with open_run(path) as directory:
         result = directory.result()
-        assert result is not None
+        assert isinstance(result, TrainingResult)
         terminal.result(console, setup, directory.ledger(), result, directory.metrics())
     console.file.close()
     return console.export_text()

@@ -81,13 +81,13 @@ def places(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
 @st.composite
 def changed_contents(draw: st.DrawFn, most: int = 3) -> dict[str, Any]:
     """A valid file with one to three things changed."""
-    content = copy.deepcopy(draw(st.sampled_from(CONTENTS)))
+    content: dict[str, Any] = copy.deepcopy(draw(st.sampled_from(CONTENTS)))
     for _ in range(draw(st.integers(1, most))):
         found = list(places(content))
         if not found:
             break
         *tables, last = draw(st.sampled_from(found))
-        here = content
+        here: Any = content
         for key in tables:
             here = here[key]
         how = draw(

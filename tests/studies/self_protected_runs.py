@@ -11,6 +11,7 @@ from rich.console import Console
 
 from fedward.config.experiment import from_content
 from fedward.report.terminal import run_table as terminal
+from fedward.rundir.results import TrainingResult
 from fedward.rundir.store import RunDirectory, open_run
 from fedward.studies.training.training_study import Setup, prepare, run
 
@@ -79,7 +80,7 @@ def printed(setup: Setup, path: Path) -> str:
     with Path(os.devnull).open("w") as nowhere, open_run(path) as directory:
         console = Console(width=300, record=True, file=nowhere)
         result = directory.result()
-        assert result is not None
+        assert isinstance(result, TrainingResult)
         terminal.result(console, setup, directory.ledger(), result, directory.metrics())
         return console.export_text()
 

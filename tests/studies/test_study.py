@@ -41,7 +41,8 @@ class Counting:
 
 
 def test_it_is_planned_carried_out_and_drawn_while_it_is_locked(tmp_path: Path) -> None:
-    study, seen = Counting(), []
+    study = Counting()
+    seen: list[tuple[int, int | None]] = []
 
     def watch(steps: Iterable[Progress]) -> None:
         seen.extend((step.done, step.total) for step in steps)
@@ -55,7 +56,8 @@ def test_it_is_planned_carried_out_and_drawn_while_it_is_locked(tmp_path: Path) 
 
 
 def test_one_that_was_killed_goes_on_where_it_was_left(tmp_path: Path) -> None:
-    study, seen = Counting(), []
+    study = Counting()
+    seen: list[int] = []
 
     def killed(steps: Iterable[Progress]) -> None:
         next(iter(steps))

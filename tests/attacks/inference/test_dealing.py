@@ -12,6 +12,7 @@ from fedward import Federation
 from fedward.attacks.inference.dealing import deal
 from fedward.attacks.inference.holdings import Holdings
 from fedward.base.validate import InvalidType, InvalidValue
+from support import flat_inputs
 
 
 def numbered(count: int) -> Federation:
@@ -28,7 +29,7 @@ def test_only_attacker_and_victim_own_the_property_and_all_own_the_same_number(
     truth = np.zeros(count, dtype=np.bool_)
     truth[np.random.default_rng(seed).choice(count, having, replace=False)] = True
     dealt, dealt_truth = deal(federation, truth, users=users, seed=seed, attacker=1, victim=0)
-    places = dealt.examples.x[:, 0].long().numpy()
+    places = flat_inputs(dealt.examples)[:, 0].long().numpy()
     assert len(set(places.tolist())) == len(places)
     np.testing.assert_array_equal(truth[places], dealt_truth.numpy())
     np.testing.assert_array_equal(dealt.examples.y.numpy(), places % 2)
@@ -43,7 +44,9 @@ def test_only_attacker_and_victim_own_the_property_and_all_own_the_same_number(
 
 def test_dealing_follows_the_seed() -> None:
     federation, truth = numbered(40), np.arange(40) < 10
-    first, again, other = (deal(federation, truth, users=4, seed=seed)[0].examples.x for seed in (1, 1, 2))
+    first, again, other = (
+        flat_inputs(deal(federation, truth, users=4, seed=seed)[0].examples) for seed in (1, 1, 2)
+    )
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
 
@@ -73,7 +76,7 @@ def test_data_is_drawn_with_the_share_that_is_asked_for() -> None:
     own = Holdings.of(federation.examples, truth, "somebody")
     rng = np.random.default_rng(0)
     for share, wanted in ((0.0, 0), (0.05, 1), (0.5, 5), (1.0, 10)):
-        places = own.drawn(10, share, rng).x[:, 0]
+        places = flat_inputs(own.drawn(10, share, rng))[:, 0]
         assert int((places < 12).sum()) == wanted
         assert len(set(places.tolist())) == 10
     assert own.most(1.0) == 12

@@ -10,7 +10,7 @@ from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.parameters import ParameterSpec
 from fedward.core.round import plan_round
 from fedward.core.train import train
-from support import tiny_algorithm, tiny_federation, tiny_model
+from support import flat_inputs, tiny_algorithm, tiny_federation, tiny_model
 
 
 def test_every_user_keeps_one_example_that_nothing_is_asked_about() -> None:
@@ -39,7 +39,7 @@ def test_examples_are_in_by_independent_fair_coins() -> None:
 def test_a_pair_of_shadows_sees_every_record_once() -> None:
     federation = tiny_federation(num_users=30, per_user=3)
     for unit in ("example", "user"):
-        halves = Halves(unit=unit, seed=1)  # type: ignore[arg-type]
+        halves = Halves(unit=unit, seed=1)
         candidates = halves.candidates(federation)
         first, second, third = (halves.shadow(federation, number)[candidates] for number in range(3))
         assert np.array_equal(first, ~second)
@@ -59,7 +59,7 @@ def test_a_half_of_the_users_has_their_data_and_names() -> None:
     half = Half.of(federation, "user", np.array([False, True, False, False, True]))
     assert half.users.tolist() == half.federation.names.tolist() == [1, 4]
     for number, user in enumerate(half.users.tolist()):
-        assert torch.equal(half.federation.user(number).x, federation.user(user).x)
+        assert torch.equal(flat_inputs(half.federation.user(number)), flat_inputs(federation.user(user)))
         assert torch.equal(half.federation.user(number).y, federation.user(user).y)
     assert half.federation.test is federation.test
 
@@ -69,7 +69,7 @@ def test_a_half_of_the_examples_leaves_users_without_any_out() -> None:
     half = Half.of(federation, "example", np.array([True, True, False, False, False, True]))
     assert half.users.tolist() == [0, 2]
     assert half.federation.sizes.tolist() == [2, 1]
-    assert torch.equal(half.federation.user(1).x, federation.examples.x[5:])
+    assert torch.equal(flat_inputs(half.federation.user(1)), flat_inputs(federation.examples)[5:])
 
 
 @pytest.mark.parametrize("unit", ["example", "user"])
@@ -107,7 +107,9 @@ def test_a_users_half_stays_the_same_object_so_that_workers_get_it_once() -> Non
         assert [row.user for row in rows] == [job.user for job in jobs]
     assert seen[0]
     assert all(seen[0][user] is seen[1][user] for user in seen[0])
-    assert all(torch.equal(seen[0][user].x, half.federation.user(user).x) for user in seen[0])
+    assert all(
+        torch.equal(flat_inputs(seen[0][user]), flat_inputs(half.federation.user(user))) for user in seen[0]
+    )
 
 
 def test_errors_are_told_in_words() -> None:

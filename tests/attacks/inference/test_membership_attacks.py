@@ -39,7 +39,7 @@ def test_a_likelihood_ratio_knows_what_is_easy_and_a_threshold_does_not() -> Non
     best = norm.cdf(2.0 / np.sqrt(2))  # of an attacker that knows every record's means
     for mode in ("online", "offline"):
         for variance in ("global", "record"):
-            attack = LikelihoodRatio(mode=mode, variance=variance)  # type: ignore[arg-type]
+            attack = LikelihoodRatio(mode=mode, variance=variance)
             assert best - 0.03 < area(attack, evidence, truth) < best + 0.03
 
 
@@ -141,9 +141,9 @@ def test_models_that_are_all_the_same_do_not_divide_by_zero() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda e: LikelihoodRatio(mode="both"), InvalidValue, "mode must be one of online, offline"),
-        (lambda e: LikelihoodRatio(variance="own"), InvalidValue, "variance must be one of"),
-        (lambda e: LikelihoodRatio(shrink=1), InvalidType, "shrink must be true or false"),
+        (lambda e: LikelihoodRatio(mode="both"), InvalidValue, "mode must be one of online, offline"),  # type: ignore[arg-type]
+        (lambda e: LikelihoodRatio(variance="own"), InvalidValue, "variance must be one of"),  # type: ignore[arg-type]
+        (lambda e: LikelihoodRatio(shrink=1), InvalidType, "shrink must be true or false"),  # type: ignore[arg-type]
         (
             lambda e: LikelihoodRatio().scores(replace(e, shadows=e.shadows[:2], inside=e.inside[:2])),
             InvalidValue,
@@ -157,7 +157,11 @@ def test_models_that_are_all_the_same_do_not_divide_by_zero() -> None:
             InvalidValue,
             "offsets of records must rise from 0 to the number of examples, 600",
         ),
-        (lambda e: scaled_confidence(np.ones((3, 2)), np.zeros(2, int)), InvalidValue, "one label for each"),
+        (
+            lambda e: scaled_confidence(np.ones((3, 2), np.float32), np.zeros(2, int)),
+            InvalidValue,
+            "one label for each",
+        ),
     ],
 )
 def test_errors_are_told_in_words(make: Any, error: type[Exception], message: str) -> None:

@@ -47,7 +47,7 @@ def test_an_example_of_a_user_is_hidden_less_than_the_user() -> None:
 def test_where_users_are_replaced_both_are_hidden_alike() -> None:
     algorithm = user_dp(EveryoneSampler(adjacency="replace-one"), z=2.0)
     for unit in ("user", "example"):
-        found = membership_limit(algorithm, unit, 12, 1).most(RATES)  # type: ignore[arg-type]
+        found = membership_limit(algorithm, unit, 12, 1).most(RATES)
         np.testing.assert_allclose(found, norm.cdf(norm.ppf(RATES) + 1.0), atol=2e-4)
 
 

@@ -23,7 +23,7 @@ from fedward.core.examples import Examples
 from fedward.presets import central_dp, fedavg, krum
 from fedward.sampling import EveryoneSampler
 from part_examples import PRESET_EXAMPLES
-from support import tiny_federation, tiny_model, tiny_sgd
+from support import flat_inputs, tiny_federation, tiny_model, tiny_sgd
 
 
 def marked(users: int, count: int = 240, visible: bool = True, seed: int = 0) -> tuple[Federation, Tensor]:
@@ -131,7 +131,7 @@ def test_rules_that_hide_single_updates_can_be_attacked_too() -> None:
 @pytest.mark.parametrize("name", PRESET_EXAMPLES)
 def test_every_preset_can_be_attacked(name: str) -> None:
     federation, model = tiny_federation(num_users=12, per_user=6), tiny_model()
-    truth = federation.examples.x[:, 1] > 0
+    truth = flat_inputs(federation.examples)[:, 1] > 0
     assert 0 < int(truth[:6].sum()) < 6
     assert 0 < int(truth[6:12].sum()) < 6
     steps = property_rounds(
@@ -205,7 +205,10 @@ def test_the_victim_draws_its_data_anew_in_every_round(options: dict[str, Any], 
     backend = Watching(model, federation)
     steps = property_rounds(config, plain(), model, federation, truth, backend, rounds=10, seed=1)
     truths = [seen.truth for _, seen in steps]
-    own = {tuple(x.tolist()): bool(t) for x, t in zip(federation.user(1).x, truth[start:], strict=True)}
+    own = {
+        tuple(x.tolist()): bool(t)
+        for x, t in zip(flat_inputs(federation.user(1)), truth[start:], strict=True)
+    }
     for examples, with_property in zip(given, truths, strict=True):
         having = [own[tuple(x.tolist())] for x in examples.x]
         assert len(having) == size

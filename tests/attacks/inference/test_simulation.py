@@ -119,7 +119,7 @@ def test_the_victim_trains_on_what_it_is_given_and_nobody_else_does() -> None:
     watched = WatchedBackend(given, victim=1, attacker=0)
     watched.examples = federation.user(3)
     for backend in (plain, watched):
-        next(train(algorithm, model, federation, backend, rounds=1, seed=3))  # type: ignore[arg-type]
+        next(train(algorithm, model, federation, backend, rounds=1, seed=3))
     same = [torch.equal(plain.rows[user].update, given.rows[user].update) for user in range(4)]
     assert same == [True, False, True, True]
     assert watched.own is not None

@@ -58,11 +58,15 @@ def test_a_forest_finds_the_feature_that_shows_the_property_and_no_other() -> No
         (lambda: pool_update(torch.full((14,), torch.nan), SPEC, 4), "update must be finite"),
         (lambda: pool_update(torch.zeros(14), SPEC, 0), "features of a parameter must be at least 1, got 0"),
         (
-            lambda: classify_snapshots(np.ones((4, 2)), np.ones(4, bool), np.ones((1, 2)), trees=5, seed=0),
+            lambda: classify_snapshots(
+                np.ones((4, 2), np.float32), np.ones(4, bool), np.ones((1, 2), np.float32), trees=5, seed=0
+            ),
             "with and without the property, got 4 with it of 4",
         ),
         (
-            lambda: classify_snapshots(np.ones((4, 2)), np.arange(4) < 2, np.ones((1, 3)), trees=5, seed=0),
+            lambda: classify_snapshots(
+                np.ones((4, 2), np.float32), np.arange(4) < 2, np.ones((1, 3), np.float32), trees=5, seed=0
+            ),
             "with the same features",
         ),
     ],

@@ -10,6 +10,7 @@ from fedward.attacks.poisoning import DistributedBackdoor, Pattern, PatternBackd
 from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
+from support import flat_inputs
 
 ROWS, COLUMNS = 6, 7
 PLACES = st.tuples(st.integers(0, ROWS - 1), st.integers(0, COLUMNS - 1))
@@ -33,12 +34,12 @@ def test_the_parts_are_disjoint_and_add_up_to_the_last_pixel(
     clean = Examples(torch.zeros(2, channels, ROWS, COLUMNS), torch.tensor([3, 4]))
     attack = DistributedBackdoor(pattern=pattern, target=1, value=values)
     parts = [attack.poison(clean, attacker, attackers) for attacker in range(attackers)]
-    changed = torch.stack([part.x != 0 for part in parts])
+    changed = torch.stack([flat_inputs(part) != 0 for part in parts])
 
     assert int(changed.sum(0).max()) == 1
     whole = PatternBackdoor(pattern=pattern, target=1, value=values).poison(clean)
-    assert torch.equal(sum(part.x for part in parts), whole.x)
-    assert torch.equal(attack.poison(clean).x, whole.x)
+    assert torch.equal(torch.stack([flat_inputs(part) for part in parts]).sum(0), flat_inputs(whole))
+    assert torch.equal(flat_inputs(attack.poison(clean)), flat_inputs(whole))
     assert all(part.y.tolist() == [1, 1] for part in parts)
 
     sizes = changed[:, 0, 0].flatten(1).sum(1)
@@ -54,7 +55,7 @@ def test_the_parts_are_disjoint_and_add_up_to_the_last_pixel(
 def test_four_attackers_share_a_triangle() -> None:
     clean = Examples(torch.zeros(1, 1, 4, 4), torch.tensor([3]))
     attack = DistributedBackdoor(pattern=Triangle(size=4), target=0)
-    parts = [attack.poison(clean, attacker, 4).x[0, 0].nonzero().tolist() for attacker in range(4)]
+    parts = [flat_inputs(attack.poison(clean, attacker, 4))[0, 0].nonzero().tolist() for attacker in range(4)]
     assert parts == [
         [[0, 3], [1, 2]],
         [[1, 3], [2, 1], [2, 2]],

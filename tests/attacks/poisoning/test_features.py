@@ -101,11 +101,12 @@ def test_the_thresholds_for_the_built_in_digits_select_what_is_said(feature: Fea
 
 def test_the_thresholds_for_mnist_select_what_is_said(real_mnist: Path) -> None:
     federation = mnist.load(data_dir=real_mnist, users=100, seed=0)
-    counts = {}
+    counts: dict[type, list[int]] = {}
     for feature in (BoldDigit(label=7, ink=0.17), SlantedDigit(label=7, slant=0.43)):
         parts = [part for part in (federation.examples, federation.test) if part is not None]
         counts[type(feature)] = [int(feature.mask(part).sum()) for part in parts]
-    assert counts == {BoldDigit: [313, 53], SlantedDigit: [299, 56]}
+    expected: dict[type, list[int]] = {BoldDigit: [313, 53], SlantedDigit: [299, 56]}
+    assert counts == expected
 
 
 def test_a_class_that_is_not_there_has_no_examples() -> None:

@@ -7,6 +7,7 @@ from fedward.attacks.poisoning import LabelFlip
 from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
+from support import flat_inputs
 
 
 def table(labels: list[int], classes: int = 3) -> Federation:
@@ -21,7 +22,7 @@ def test_the_source_becomes_the_target() -> None:
     assert flip.eligible(examples).tolist() == [False, True, False, True]
     bad = flip.poison(examples.select(torch.tensor([1, 3])))
     assert bad.y.tolist() == [0, 0]
-    assert bad.x.tolist() == [[1.0], [1.0]]
+    assert flat_inputs(bad).tolist() == [[1.0], [1.0]]
 
 
 def test_without_a_source_every_other_label_becomes_the_target() -> None:

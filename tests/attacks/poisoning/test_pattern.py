@@ -10,6 +10,7 @@ from fedward.attacks.poisoning import PatternBackdoor, Pixels, Square, Triangle
 from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
+from support import flat_inputs
 
 CORNERS = Pixels(places=((0, 0), (-1, -1)))
 
@@ -28,7 +29,7 @@ def test_the_pattern_is_planted_in_every_channel_and_nothing_else_changes() -> N
     bad = PatternBackdoor(pattern=Triangle(size=2), target=7, value=0.25).poison(clean)
     mask = torch.zeros(5, 4, dtype=torch.bool)
     mask[3, 3] = mask[4, 2] = mask[4, 3] = True
-    assert torch.equal(bad.x, torch.where(mask, 0.25, clean.x))
+    assert torch.equal(flat_inputs(bad), torch.where(mask, 0.25, flat_inputs(clean)))
     assert bad.y.tolist() == [7, 7, 7, 7]
 
 
@@ -36,35 +37,35 @@ def test_each_channel_can_have_its_own_value() -> None:
     clean = coloured()
     bad = PatternBackdoor(pattern=CORNERS, target=0, value=(1.0, 0.0, 0.5)).poison(clean)
     for row, column in ((0, 0), (4, 3)):
-        assert bad.x[:, :, row, column].tolist() == [[1.0, 0.0, 0.5]] * 4
+        assert flat_inputs(bad)[:, :, row, column].tolist() == [[1.0, 0.0, 0.5]] * 4
 
 
 def test_each_pixel_can_have_its_own_value_in_reading_order() -> None:
     attack = PatternBackdoor(pattern=Pixels(places=((-1, -1), (0, 0))), target=0, value=((0.25, 0.75),))
     bad = attack.poison(coloured(channels=1))
-    assert bad.x[:, 0, 0, 0].tolist() == [0.25] * 4
-    assert bad.x[:, 0, 4, 3].tolist() == [0.75] * 4
+    assert flat_inputs(bad)[:, 0, 0, 0].tolist() == [0.25] * 4
+    assert flat_inputs(bad)[:, 0, 4, 3].tolist() == [0.75] * 4
 
 
 def test_values_of_channels_and_of_pixels_can_be_mixed() -> None:
     attack = PatternBackdoor(pattern=CORNERS, target=0, value=((0.25, 0.75), 1.0, (0.0, 0.5)))
     bad = attack.poison(coloured())
-    assert bad.x[0, :, 0, 0].tolist() == [0.25, 1.0, 0.0]
-    assert bad.x[0, :, 4, 3].tolist() == [0.75, 1.0, 0.5]
+    assert flat_inputs(bad)[0, :, 0, 0].tolist() == [0.25, 1.0, 0.0]
+    assert flat_inputs(bad)[0, :, 4, 3].tolist() == [0.75, 1.0, 0.5]
 
 
 def test_images_without_a_channel_are_one_channel() -> None:
     clean = coloured(channels=1)
-    flat = Examples(clean.x[:, 0], clean.y)
+    flat = Examples(flat_inputs(clean)[:, 0], clean.y)
     attack = PatternBackdoor(pattern=Square(size=2), target=0, value=((0.1, 0.2, 0.3, 0.4),))
-    assert torch.equal(attack.poison(flat).x, attack.poison(clean).x[:, 0])
+    assert torch.equal(flat_inputs(attack.poison(flat)), flat_inputs(attack.poison(clean))[:, 0])
 
 
 def test_an_image_planted_by_a_mask_of_itself_is_that_image() -> None:
     picture = torch.rand(5, 4, generator=torch.Generator().manual_seed(0))
     everywhere = Pixels.from_mask(torch.ones(5, 4))
     attack = PatternBackdoor(pattern=everywhere, target=0, value=(tuple(picture.flatten().tolist()),))
-    assert torch.equal(attack.poison(coloured(channels=1)).x[0, 0], picture)
+    assert torch.equal(flat_inputs(attack.poison(coloured(channels=1)))[0, 0], picture)
 
 
 @pytest.mark.parametrize(

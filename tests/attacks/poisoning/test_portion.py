@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from fedward.attacks.poisoning.portion import check_portion
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
+from support import flat_inputs
 
 EVERY_POISONING: dict[str, Poisoning] = {
     "single_pixel": SinglePixel(),
@@ -34,6 +36,12 @@ EVERY_POISONING: dict[str, Poisoning] = {
     "label_flip": LabelFlip(target=0, source=1),
     "semantic": SemanticBackdoor(feature=BoldDigit(label=1, ink=0.5), target=0),
 }
+
+
+def changed(name: str, **changes: Any) -> Poisoning:
+    poisoning = EVERY_POISONING[name]
+    assert dataclasses.is_dataclass(poisoning)
+    return dataclasses.replace(poisoning, **changes)
 
 
 def test_every_poisoning_is_tested_here() -> None:
@@ -70,7 +78,7 @@ def test_counts_are_exact_and_everything_else_stands_where_it_stood(
 
     found = poison_examples(flip, examples, 0, 1, rng(seed))
 
-    numbers = found.x.flatten().long()
+    numbers = flat_inputs(found).flatten().long()
     assert numbers.tolist() == sorted(set(numbers.tolist()))
     assert len(found) == n - chosen + bad
     changed = found.y != examples.y[numbers]
@@ -97,23 +105,26 @@ def test_poisoned_examples_come_from_the_poisoning_and_others_are_untouched(name
     whole = poisoning.poison(examples, 1, 3)
     eligible = poisoning.eligible(examples)
     assert eligible.sum() > 0
-    assert torch.equal(found.x, torch.where(eligible[:, None, None, None], whole.x, examples.x))
+    assert torch.equal(
+        flat_inputs(found),
+        torch.where(eligible[:, None, None, None], flat_inputs(whole), flat_inputs(examples)),
+    )
     assert torch.equal(found.y, torch.where(eligible, whole.y, examples.y))
 
 
 @pytest.mark.parametrize("name", EVERY_POISONING)
 def test_nothing_that_comes_in_is_ever_written_to(name: str) -> None:
     poisoning, examples = EVERY_POISONING[name], images()
-    x, y = examples.x.clone(), examples.y.clone()
+    x, y = flat_inputs(examples).clone(), examples.y.clone()
     users = Federation.from_arrays(x, y, np.arange(len(y)) // 10)
-    before = users.examples.x.clone(), users.examples.y.clone()
+    before = flat_inputs(users.examples).clone(), users.examples.y.clone()
     poisoning.check(users, 3)
     for user in range(users.num_users):
         poison_examples(poisoning, users.user(user), user % 3, 3, rng())
         poisoning.poison(users.user(user), user % 3, 3)
         poisoning.eligible(users.user(user))
         poisoning.held_out(users.user(user))
-    assert torch.equal(users.examples.x, before[0])
+    assert torch.equal(flat_inputs(users.examples), before[0])
     assert torch.equal(users.examples.y, before[1])
 
 
@@ -137,7 +148,7 @@ def test_the_choice_depends_on_the_generator_alone() -> None:
     examples, attack = images(), SinglePixel(target=9, fraction=0.5)
     first, again, other = (poison_examples(attack, examples, 0, 1, rng(seed)) for seed in (3, 3, 4))
     assert torch.equal(first.y, again.y)
-    assert torch.equal(first.x, again.x)
+    assert torch.equal(flat_inputs(first), flat_inputs(again))
     assert not torch.equal(first.y, other.y)
 
 
@@ -191,7 +202,7 @@ def test_pixels_are_refused_where_there_are_none() -> None:
 )
 def test_every_poisoning_refuses_what_cannot_be(name: str, changes: dict[str, float], message: str) -> None:
     with pytest.raises(InvalidValue) as refusal:
-        dataclasses.replace(EVERY_POISONING[name], **changes)
+        changed(name, **changes)
     assert str(refusal.value) == message
 
 
@@ -199,9 +210,9 @@ def test_every_poisoning_refuses_what_cannot_be(name: str, changes: dict[str, fl
 def test_every_poisoning_refuses_a_target_that_does_not_exist(name: str) -> None:
     examples = images()
     federation = Federation.from_arrays(examples.x, examples.y, np.arange(40) // 10, num_classes=4)
-    dataclasses.replace(EVERY_POISONING[name], target=3).check(federation, 2)
+    changed(name, target=3).check(federation, 2)
     with pytest.raises(InvalidValue, match="target label must be below the number of classes, 4, got 4"):
-        dataclasses.replace(EVERY_POISONING[name], target=4).check(federation, 2)
+        changed(name, target=4).check(federation, 2)
 
 
 def test_the_limits_of_fraction_and_rate_are_allowed() -> None:

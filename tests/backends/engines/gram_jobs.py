@@ -35,6 +35,7 @@ def job_for(module: nn.Module, trainer: Any, examples: Examples | None = None, s
 
 def by_the_plain_loop(module: nn.Module, job: Job, examples: Examples) -> Tensor:
     model = FlatModule(copy.deepcopy(module))
+    assert job.seed is not None
     job.trainer.train(model, examples, from_local_seed(job.seed))
     return model.parameters - job.parameters
 

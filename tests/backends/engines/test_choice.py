@@ -53,6 +53,7 @@ def test_randomness_is_given_back_after_an_error_too() -> None:
 def test_an_update_is_what_the_trainer_does_to_the_model(trainer: LocalTrainer) -> None:
     model = flat_model(tiny_model())
     job = job_for(tiny_model(), trainer)
+    assert job.seed is not None
     trainer.train(model, OWN, from_local_seed(job.seed))
     row = Engine(tiny_model()).train(job, OWN)
     assert row.user == 17

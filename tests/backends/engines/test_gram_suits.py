@@ -56,13 +56,17 @@ def with_hook(method: str, *, of_the_whole: bool = False) -> nn.Module:
 
 def with_tensor_hook() -> nn.Module:
     module = nn.Linear(6, 3)
-    module.weight.register_hook(lambda gradient: 2 * gradient)
+    module.weight.register_hook(lambda gradient: 2 * gradient)  # type: ignore[no-untyped-call]
     return module
 
 
 def with_another_forward() -> nn.Module:
     module = nn.Linear(6, 3)
-    module.forward = lambda x: 2 * nn.functional.linear(x, module.weight, module.bias)  # type: ignore[method-assign]
+
+    def forward(input: Tensor) -> Tensor:
+        return 2 * nn.functional.linear(input, module.weight, module.bias)
+
+    module.forward = forward  # type: ignore[method-assign]
     return module
 
 

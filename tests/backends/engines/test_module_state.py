@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,10 +17,13 @@ from support import tiny_federation, tiny_sgd
 FEDERATION = tiny_federation()
 
 
+Note = Callable[[Any, Tensor], int]
+
+
 class Diary(nn.Module):
     """Keeps something of every call, in one way or another."""
 
-    def __init__(self, initial: Any, note: Any) -> None:
+    def __init__(self, initial: Any, note: Note) -> None:
         super().__init__()
         self.inner = nn.Linear(3, 2)
         self.kept = initial
@@ -67,7 +71,7 @@ def summed(module: Any, x: Tensor) -> int:
     return int(module.alias.sum())
 
 
-WAYS = {
+WAYS: dict[str, tuple[Callable[[], Any], Note]] = {
     "a number": (lambda: 0, count),
     "an attribute that was not there": (lambda: 0, first_time),
     "a list": (lambda: [1], appended),

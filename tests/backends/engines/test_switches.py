@@ -59,7 +59,7 @@ def test_workers_compute_with_the_switches_of_their_parent() -> None:
         return torch.stack([row.update for row in backend.train(jobs)])
 
     usual = found()
-    torch.backends.mkldnn.enabled = False
+    torch.backends.mkldnn.enabled = False  # type: ignore[assignment]
     expected = found()
     if torch.equal(usual, expected):
         pytest.skip("this machine computes the same without oneDNN")

@@ -107,7 +107,7 @@ def test_the_first_job_in_order_that_fails_is_named_after_the_rows_before_it(
     monkeypatch.setattr(backend, "_chunk", chunk)
     slow = Trainer(lambda model: time.sleep(0.3))
     jobs = [job(1), job(2, slow), job(3), job(7, broken("first")), job(4), job(8, broken("second"))]
-    rows = []
+    rows: list[Row] = []
     with pytest.raises(TrainingFailed, match=r"user 7: .*ArithmeticError: first") as caught:
         rows.extend(iter(backend.train(iter(jobs))))
     assert caught.value.user == 7

@@ -18,7 +18,7 @@ from fedward.core.examples import Examples
 from fedward.core.failure import TrainingFailed
 from fedward.core.parameters import FlatModule
 from fedward.core.types import Row
-from support import tiny_model, tiny_sgd
+from support import flat_inputs, tiny_model, tiny_sgd
 
 # Worker processes cannot import a test file by its name.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -102,7 +102,7 @@ def test_a_trainer_that_writes_into_its_data_harms_no_other_worker(backend: Work
 
     (row,) = backend.train([job(STARTS["pictures"], 11, Vandal())])
     assert row.norm in backend.pids
-    assert not bool((PICTURES.user(11).x == 7.0).all())
+    assert not bool((flat_inputs(PICTURES.user(11)) == 7.0).all())
     honest = [job(STARTS["pictures"], 11, tiny_sgd(), seed=s) for s in range(8)]
     right = [r.update for r in InProcess(MODELS["pictures"], PICTURES).train(honest)]
     found = [r.update for r in backend.train(honest)]

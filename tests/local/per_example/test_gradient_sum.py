@@ -189,7 +189,8 @@ def test_a_huge_gradient_is_clipped_like_any_other() -> None:
 @pytest.mark.usefixtures("no_fallback")
 def test_a_gradient_beyond_what_can_be_scaled_precisely_contributes_nothing() -> None:
     module = seeded(nn.Linear, 4, 3, bias=False)
-    module.weight.data *= 1e-37  # type: ignore[operator]
+    assert isinstance(module, nn.Linear)
+    module.weight.data *= 1e-37
     model = flat_model(module)
     for seed in range(20):
         x, y = batch(1, 4, seed=seed)

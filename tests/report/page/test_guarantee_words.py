@@ -11,7 +11,7 @@ from fedward.report.page.guarantee_words import promise
 
 
 def guarantee(**changed: Any) -> Guarantee:
-    usual = {
+    usual: dict[str, Any] = {
         "epsilon": 1.0,
         "delta": 0.001,
         "unit": "user",

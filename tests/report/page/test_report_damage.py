@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +29,12 @@ FILES = (
     "telemetry.jsonl",
     "users.json",
 )
-VALUES = (None, True, -1, 0, 10**30, 0.5, "x", "", [], {}, [1], {"a": 1})
+VALUES: tuple[Any, ...] = (None, True, -1, 0, 10**30, 0.5, "x", "", [], {}, [1], {"a": 1})
 
 
 def places(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Every place in a JSON value."""
-    inside = content.items() if isinstance(content, dict) else ()
+    inside: Iterable[tuple[Any, Any]] = content.items() if isinstance(content, dict) else ()
     inside = list(enumerate(content)) if isinstance(content, list) else inside
     for key, each in inside:
         yield (*path, key)
@@ -74,7 +74,7 @@ def runs(
 def test_a_run_with_any_value_changed_is_read_or_refused_in_one_line(
     data: st.DataObject, runs: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(json_normalize=list))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(json_normalize=list))
     run = data.draw(st.sampled_from(runs))
     original = run.with_name(run.name.replace("-copy", "-original"))
     name = data.draw(st.sampled_from([each for each in FILES if (original / each).exists()]))

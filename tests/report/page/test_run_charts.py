@@ -44,9 +44,12 @@ def test_where_users_protect_themselves_it_is_the_one_drawn_most_often(own_prote
     found = epsilon_curves(run)
     assert found is not None
     assert run.users is not None
+    assert run.manifest.delta is not None
     for name, accountant in (("moments (the papers')", "moments"), ("rdp", "rdp")):
         largest = run.users.guarantees(run.manifest.delta, accountant).worst.epsilon
-        assert found.epsilons[name][-1] == (3.0, pytest.approx(largest))
+        rounds, epsilon = found.epsilons[name][-1]
+        assert rounds == 3.0
+        assert epsilon == pytest.approx(largest)
     assert epsilon_curves(dataclasses.replace(run, telemetry=())) is None
 
 

@@ -3,9 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import fedward
+from fedward.api.records import Run
 from fedward.backends.compute import IN_PROCESS
 from fedward.base.validate import InvalidValue
 from fedward.report.pictures.record_picture import html_of, picture_of
@@ -25,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def run(folder: Path) -> RunRecord:
+def run(folder: Path) -> Run:
     return fedward.train(CONTENT | {"attack": ATTACK}, out=folder / "run", compute=IN_PROCESS, quiet=True)
 
 
@@ -42,7 +44,7 @@ def titles(record: RunRecord | ReplicasRecord) -> list[str]:
 
 def lines(record: RunRecord | ReplicasRecord, panel: int) -> dict[str, list[float]]:
     drawn = picture_of(record).figure.axes[panel].get_lines()
-    return {str(line.get_label()): list(line.get_ydata()) for line in drawn}
+    return {str(line.get_label()): list(np.asarray(line.get_ydata())) for line in drawn}
 
 
 def test_a_run_is_drawn_with_accuracy_norms_and_privacy(run: RunRecord) -> None:
@@ -79,7 +81,8 @@ def test_replicas_without_a_certificate_are_drawn_with_their_means(certified: Re
     assert certified.result is not None
     picture = picture_of(plain)
     mean = certified.result.variants["all"]["accuracy"].value
-    assert picture.figure.axes[0].get_lines()[0].get_xdata()[0] == pytest.approx(100 * mean)
+    drawn = np.asarray(picture.figure.axes[0].get_lines()[0].get_xdata())
+    assert drawn[0] == pytest.approx(100 * mean)
 
 
 def test_nothing_measured_is_nothing_drawn_and_still_shown(run: RunRecord) -> None:
@@ -91,7 +94,7 @@ def test_nothing_measured_is_nothing_drawn_and_still_shown(run: RunRecord) -> No
     assert "<script>" not in page
 
 
-def test_a_picture_is_saved_whole(run: RunRecord, tmp_path: Path) -> None:
+def test_a_picture_is_saved_whole(run: Run, tmp_path: Path) -> None:
     run.plot().save(tmp_path / "run.png")
     assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
     assert [each.name for each in tmp_path.iterdir()] == ["run.png"]

@@ -22,6 +22,7 @@ from fedward.privacy.rounding import round_up_digits
 from fedward.report.page.certified_curves import certified_table
 from fedward.report.pictures.certified_picture import picture
 from fedward.report.terminal.certified_table import record, table
+from fedward.rundir.manifest import Manifest
 from fedward.rundir.run_record import ReplicasRecord
 
 
@@ -39,7 +40,9 @@ def found(votes: int = 95, noise: float = 4.0, replicas: int = 100, **changes: A
         "data": "b",
         "threats": ("inject",),
     }
-    tally = Tally(counts=[[votes, replicas - votes]], replicas=replicas, seed=1, labels=np.array([0]))
+    tally = Tally(
+        counts=np.array([[votes, replicas - votes]]), replicas=replicas, seed=1, labels=np.array([0])
+    )
     return certify_setting(Setting(**arguments | changes), tally)
 
 
@@ -98,7 +101,7 @@ def test_the_check_shows_the_same_as_the_certification(unsure: Certified, tmp_pa
 def test_so_does_the_page(unsure: Certified) -> None:
     run = ReplicasRecord(
         path=Path("run"),
-        manifest={},
+        manifest=Manifest(experiment={}),
         certificates={"all": unsure.certificate},
         certified={"all": record(unsure)},
     )
@@ -110,6 +113,7 @@ def test_so_does_the_page(unsure: Certified) -> None:
 
 def test_a_picture_of_one_training_says_what_each_epsilon_is_about(sure: Certified) -> None:
     shown = picture({"all": sure})
+    assert sure.papers_epsilon is not None
     assert legends(shown) == [
         [f"ε = {round_up_digits(sure.papers_epsilon, 3)} at δ = 0.01 (moments, one training)"],
         [f"ε = {round_up_digits(sure.epsilon, 3)} at δ = 0.01 (rdp, one training)"],

@@ -14,7 +14,8 @@ from fedward.report.terminal.live_progress import follow_run
 from fedward.rundir.computed_by import versions
 from fedward.rundir.results import MeasuredRound, TrainingResult
 from fedward.rundir.spent import unknown_guarantee
-from fedward.studies.training.training_study import Progress, Setup, prepare
+from fedward.studies.progress import Progress
+from fedward.studies.training.training_study import Setup, prepare
 
 CONTENT: dict[str, Any] = {
     "seed": 1,

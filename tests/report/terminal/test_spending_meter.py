@@ -1,15 +1,16 @@
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
 from fedward.config.experiment import from_content
 from fedward.privacy.rounding import round_up_digits
-from fedward.report.terminal import spending_meter
 from fedward.report.terminal.spending_meter import SpendingMeter
 from fedward.rundir.store import open_run
-from fedward.studies.training.training_study import Progress, Setup, prepare, run
+from fedward.studies.progress import Progress
+from fedward.studies.training.training_study import Setup, prepare, run
 from tiny_experiment import CONTENT
 
 OWN: dict[str, Any] = {
@@ -57,7 +58,7 @@ def test_an_epsilon_that_takes_long_is_not_computed_for_every_round(
 ) -> None:
     setup, found = steps(tmp_path)
     now = iter([0.0, 3.0, 5.0, 33.5, 36.0, 36.5, 40.0])
-    monkeypatch.setattr(spending_meter.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(time, "monotonic", lambda: next(now))
     meter = SpendingMeter(setup)
     assert " spent, " in meter.words(found[0])  # it took 3 seconds: the next may not before 33
     assert " spent by round 1, " in meter.words(found[1])

@@ -46,7 +46,7 @@ def make_run(path: Path, *, finished: bool = True, rounds: int = 2, **changes: A
         ledger = ledger_of(changes.pop("epsilon", None), rounds)
         (path / "ledger.json").write_text(ledger_file.dumps(ledger))
         guarantee = ledger.guarantee(0.01, "rdp")
-        result = {"rounds": rounds, "stopped_by_budget": False, "accuracy": 0.5, "loss": 1.0}
+        result: dict[str, Any] = {"rounds": rounds, "stopped_by_budget": False, "accuracy": 0.5, "loss": 1.0}
         result["guarantee"] = guarantee.to_json()
         (path / "result.json").write_text(json.dumps(result | {"statement": str(guarantee)} | changes))
     return path

@@ -90,7 +90,7 @@ def left(algorithm: dict[str, object], path: Path, rounds: int) -> Path:
             reserve(*arguments)  # type: ignore[arg-type]
             raise KeyboardInterrupt
 
-        directory.reserve = killed  # type: ignore[method-assign]
+        directory.reserve = killed  # type: ignore[method-assign,assignment]
         with pytest.raises(KeyboardInterrupt):
             next(going)
     return path

@@ -114,7 +114,7 @@ def test_runs_are_listed_from_memory_where_their_index_cannot_be_written(
     make_run(runs / "d")
     (runs / "c" / "rounds.jsonl").write_text('{"round": 0, "accuracy": 0.99, "loss": 0.1}\n')
     real = Index._store
-    refused = []
+    refused: list[str] = []
 
     def store(self: Index, *arguments: Any) -> None:
         if not refused:

@@ -88,6 +88,7 @@ def test_curves_without_confidence_take_the_means_as_they_are(user_level: Setup)
 def test_paper_mode_is_theorem_2_at_the_papers_epsilon(user_level: Setup) -> None:
     own = replicas()
     found = certify_setting(Claims(replicas=200).setting(user_level), own)
+    assert found.papers_epsilon is not None
     assert found.papers_epsilon == pytest.approx(0.2808, abs=5e-5)  # σ = 3, q = 0.1, T = 3: table 2
     top, best, second = averages(own)
     expected = [largest_k(a, b, found.papers_epsilon, 0.0029).k for a, b in zip(best, second, strict=True)]

@@ -60,7 +60,7 @@ def test_what_is_claimed_is_stored_and_the_same_again_is_accepted(tmp_path: Path
         "attendance": "drawn",
         "draw": Claims(replicas=20, score="vote", error=0.05).draw(),
     }
-    again = {"score": "vote", "error": 0.05, "threats": ("present", "inject", "compromise")}
+    again: dict[str, Any] = {"score": "vote", "error": 0.05, "threats": ("present", "inject", "compromise")}
     assert fixed(tmp_path, finished=20, shown=20, **again) == (20,)
     assert (tmp_path / "claims.json").read_bytes() == stored
 
@@ -145,7 +145,7 @@ def test_replicas_that_were_added_after_a_certificate_do_not_hide_it(tmp_path: P
 def test_a_method_for_all_times_goes_on_and_lists_all_looks(tmp_path: Path) -> None:
     assert fixed(tmp_path, replicas=20, method="betting_sequence") == (20,)
     (tmp_path / "certified.json").write_text("{}")
-    again = {"method": "betting_sequence", "shown": 20, "finished": 20}
+    again: dict[str, Any] = {"method": "betting_sequence", "shown": 20, "finished": 20}
     assert fixed(tmp_path, replicas=20, **again) == (20,)
     assert fixed(tmp_path, replicas=40, **again) == (20, 40)
     # Killed before anybody looked at 40, and changed.
@@ -182,9 +182,15 @@ def test_certificates_of_older_versions_say_what_was_claimed(tmp_path: Path) -> 
         data="b",
         threats=claims.threats,
     )
-    tally = Tally(counts=[[18, 2]], replicas=20, seed=1, labels=np.array([0]))
+    tally = Tally(counts=np.array([[18, 2]]), replicas=20, seed=1, labels=np.array([0]))
     (tmp_path / "certificate.json").write_text(dumps(certify(setting, tally), "scores.npz"))
-    same = {"score": "vote", "error": 0.05, "threats": ("inject",), "finished": 20, "shown": 20}
+    same: dict[str, Any] = {
+        "score": "vote",
+        "error": 0.05,
+        "threats": ("inject",),
+        "finished": 20,
+        "shown": 20,
+    }
     with pytest.raises(InvalidValue, match=r"error \(0.05 there, 0.01 here\)"):
         fixed(tmp_path, **same | {"error": 0.01})
     with pytest.raises(InvalidValue, match="got 30 where the results of 20"):
@@ -200,7 +206,7 @@ def test_costs_of_older_versions_say_some_of_what_was_claimed(tmp_path: Path) ->
     lines = [{"mode": mode} for mode in ("paper", "inject", "present", "compromise")]
     found = {"measured": [{"attackers": 0, "replicas": 20}], "lines": lines}
     (tmp_path / "certified.json").write_text(json.dumps({"all": found}))
-    old = {"finished": 20, "shown": 20, "costs": COSTS}
+    old: dict[str, Any] = {"finished": 20, "shown": 20, "costs": COSTS}
     with pytest.raises(InvalidValue, match="threats"):
         fixed(tmp_path, threats=("inject",), **old)
     with pytest.raises(InvalidValue, match="got 30 where the results of 20"):

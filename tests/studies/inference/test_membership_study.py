@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedward.attacks.inference import MembershipInference, PropertyInference
+from fedward.attacks.inference import MembershipInference, PropertyInference, train_trial
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.config.experiment import Experiment, from_content
 from fedward.rundir.store import open_run
@@ -56,7 +56,9 @@ def interrupted(steps: Any, after: int) -> int:
     return done
 
 
-def carried_out(wanted: Any, path: Path, run: Any, finish: Any, kills: tuple[int, ...]) -> Any:
+def carried_out(
+    wanted: Any, path: Path, run: Any, finish: Any, kills: tuple[int, ...]
+) -> tuple[Any, dict[str, Any]]:
     """The end of an attack that was ended, and gone on with, after so many rounds each time."""
     for after in kills:
         with open_run(path) as directory:
@@ -117,11 +119,10 @@ def test_finished_trainings_are_not_run_again_and_more_can_be_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trained: list[str] = []
-    real = inference.train_trial
 
     def noted(config: Any, trial: Any, *others: Any, **options: Any) -> Any:
         trained.append(str(trial))
-        return real(config, trial, *others, **options)
+        return train_trial(config, trial, *others, **options)
 
     monkeypatch.setattr(inference, "train_trial", noted)
     membership(tmp_path, shadows=4)
@@ -277,7 +278,7 @@ def test_a_property_may_come_from_a_file(tmp_path: Path) -> None:
 def test_a_property_that_the_data_set_knows_goes_by_its_name(tmp_path: Path) -> None:
     shade = np.arange(40, dtype=np.uint8)
     (tmp_path / "lfw").mkdir()
-    arrays = {"races": np.array(["white", "black"])}
+    arrays: dict[str, Any] = {"races": np.array(["white", "black"])}
     for part in ("train", "test"):
         arrays |= {
             f"x_{part}": np.broadcast_to(shade[:, None, None, None], (40, 48, 48, 3)),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,7 @@ def test_the_steps_are_those_of_plain_sgd(tmp_path: Path) -> None:
         for place in range(0, len(shuffled), 20):
             x, y = examples.batch(torch.from_numpy(shuffled[place : place + 20]))
             model.gradient.zero_()
-            cross_entropy(model(x), y).backward()
+            cross_entropy(model(x), y).backward()  # type: ignore[no-untyped-call]
             velocity = 0.5 * velocity + model.gradient
             model.weights.sub_(rate * velocity)
     for key, view in model.spec.views(model.parameters).items():
@@ -98,6 +99,7 @@ def test_killed_anywhere_it_goes_on_to_the_same_bits(small_parts: None, tmp_path
     stopped = pretrain(pretraining(), killed, seconds=0.0)
     for _ in itertools.islice(stopped, steps + 1):
         pass
+    assert isinstance(stopped, Generator)
     stopped.close()
     about, _ = stored(killed)
     assert (about.epochs * 3 + about.parts, about.finished) == (steps, False)
@@ -112,6 +114,7 @@ def test_what_is_not_saved_yet_is_done_again(small_parts: None, tmp_path: Path) 
     stopped = pretrain(pretraining(), killed, seconds=1e9)
     for _ in itertools.islice(stopped, 5):
         pass
+    assert isinstance(stopped, Generator)
     stopped.close()
     assert stored(killed)[0].epochs == 1
     assert [step.done for step in pretrain(pretraining(), killed)] == [3, 4, 5, 6]
@@ -210,6 +213,7 @@ def test_a_pretraining_that_is_given_up_leaves_the_file_free(tmp_path: Path) -> 
     path = tmp_path / "weights.pt"
     first = pretrain(pretraining(epochs=1), path)
     next(first)
+    assert isinstance(first, Generator)
     first.close()
     with pytest.raises(InvalidValue, match="diverged"):
         pretrained(path, training={"learning_rate": 1e30, "batch_size": 20})

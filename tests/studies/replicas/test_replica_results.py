@@ -15,6 +15,7 @@ from fedward.base.validate import InvalidValue
 from fedward.config.vary import Axis
 from fedward.rundir.replica_store import ReplicaDirectory
 from fedward.rundir.replica_sums import add_block
+from fedward.rundir.results import ReplicasResult
 from fedward.rundir.store import RunDirectory
 from fedward.studies.replicas.replica_results import load_replicas, load_tally, summarise
 from fedward.studies.replicas.replica_setup import ReplicaRun
@@ -35,10 +36,15 @@ def test_a_summary_does_not_load_what_replicas_say_about_every_example(tmp_path:
     scores = np.full((10, 1000, 10), 0.1, dtype=np.float32)
     for start in (0, 10):
         accuracy = np.arange(start, start + 10) / 20
-        arrays = {"a/scores": scores, "a/accuracy": accuracy, "asked": np.array(3), "run": np.array(2)}
+        arrays: dict[str, Any] = {
+            "a/scores": scores,
+            "a/accuracy": accuracy,
+            "asked": np.array(3),
+            "run": np.array(2),
+        }
         write_arrays(tmp_path / f"scores-{start:06d}-{start + 10:06d}.npz", arrays)
     directory = ReplicaDirectory(RunDirectory(tmp_path), save_space=False)
-    found: list[dict[str, Any]] = []
+    found: list[ReplicasResult] = []
     assert peak(lambda: found.append(summarise(directory, ["a"]))) < scores.nbytes / 2
     assert found[0].replicas == 20
     assert (found[0].jobs_asked_for, found[0].jobs_run) == (6, 4)
@@ -58,9 +64,11 @@ def test_no_interval_leaves_what_is_possible(tmp_path: Path) -> None:
     write_arrays(tmp_path / "scores-000000-000003.npz", arrays)
     found = summarise(ReplicaDirectory(RunDirectory(tmp_path), save_space=False), ["a"]).variants["a"]
     assert found["accuracy"].low == 0.0
+    assert found["accuracy"].high is not None
     assert 0.2 < found["accuracy"].high < 0.3
     assert found["success.trigger"].high == 1.0
     assert found["cost.trigger"].low == 0.0
+    assert found["cost.trigger"].high is not None
     assert found["cost.trigger"].high > 2.0
 
 

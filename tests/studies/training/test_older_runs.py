@@ -48,11 +48,15 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", RUNS)
 def test_a_finished_run_is_read_and_its_ledger_holds(name: str, unpacked: Path) -> None:
     record = fedward.load(unpacked / name)
+    assert isinstance(record, fedward.RunRecord)
+    assert record.last is not None
     assert record.last.accuracy is not None
     stored = json.loads((unpacked / name / "result.json").read_text())["guarantee"]
-    assert record.guarantee().epsilon == pytest.approx(stored["epsilon"] or float("inf"), rel=1e-9)
+    guarantee = record.guarantee()
+    assert guarantee is not None
+    assert guarantee.epsilon == pytest.approx(stored["epsilon"] or float("inf"), rel=1e-9)
     # What it printed then may have been too much; what is printed of it now is not.
-    assert record.guarantee().adjacency == RUNS[name]
+    assert guarantee.adjacency == RUNS[name]
     checks = ledger_file.verify((unpacked / name / "ledger.json").read_text())
     assert all(check.holds for check in checks), [check.problem for check in checks]
     assert len(checks) == (name not in ("krum", "insdp", "local_dp"))

@@ -21,6 +21,7 @@ from fedward.core.examples import Examples
 from fedward.core.parameters import ParameterSpec
 from fedward.core.types import LocalTrainer
 from fedward.local import SGD
+from support import flat_inputs
 
 Array = np.ndarray[Any, Any]
 # Nearer to a kink than this, rounding may decide on which side a float falls.
@@ -154,7 +155,7 @@ class Training:
         index = list(self.sgd.indices(len(self.examples), self.rng()))
         update: Array = engine.train(
             self.stack.start.numpy(),
-            self.examples.x.numpy(),
+            flat_inputs(self.examples).numpy(),
             self.examples.y.numpy(),
             np.concatenate(index),
             [len(batch) for batch in index],
@@ -174,7 +175,7 @@ class Training:
     def exact(self, trainer: LocalTrainer | None = None) -> tuple[Array, bool]:
         """The update in double precision, and whether every pass kept clear of kinks."""
         model = flat_model(self.stack.double())
-        examples = Examples(self.examples.x.double(), self.examples.y)
+        examples = Examples(flat_inputs(self.examples).double(), self.examples.y)
         with watched(model.module) as kinks:
             (trainer or self.sgd).train(model, examples, self.rng())
         return (model.parameters - self.stack.start.double()).numpy(), kinks.clear

@@ -92,10 +92,19 @@ def test_not_a_number_goes_through_where_torch_lets_it_through(layers: tuple[nn.
     assert np.array_equal(found, wanted)
 
 
+def convolution(stack: Stack) -> tuple[Tensor, Tensor]:
+    """Weight and bias of the first layer."""
+    assert isinstance(stack.module, nn.Sequential)
+    layer = stack.module[0]
+    assert isinstance(layer, nn.Conv2d)
+    assert layer.bias is not None
+    return layer.weight, layer.bias
+
+
 def whole(stack: Stack, x: Tensor) -> tuple[Stack, Tensor]:
     """The stack and its input with small whole numbers, so that nothing is rounded before the pool."""
     with torch.no_grad():
-        for parameter in stack.module[0].parameters():
+        for parameter in convolution(stack):
             parameter.copy_(torch.round(parameter * 1.5).clamp(-1, 1))
     return stack, torch.round(x)
 
@@ -119,8 +128,9 @@ def test_the_first_of_equal_maxima_gets_the_gradient(
     for constant in (False, True):
         if constant:  # every window is one tie, over inputs that are not alike
             with torch.no_grad():
-                stack.module[0].weight.zero_()
-                stack.module[0].bias.fill_(0.5)
+                weight, bias = convolution(stack)
+                weight.zero_()
+                bias.fill_(0.5)
         wanted = gradients_of_examples(stack.double(), x.double(), y).mean(0).numpy()
         engine = engine_of(stack, instructions)
         found = engine.gradient(stack.start.numpy(), x.numpy(), y.numpy(), np.arange(12))
@@ -135,8 +145,8 @@ def test_a_relu_at_exactly_zero_sends_nothing_back(instructions: str) -> None:
     )
     x, y = stack.examples(5)
     with torch.no_grad():
-        stack.module[0].weight.zero_()
-        stack.module[0].bias.zero_()
+        for parameter in convolution(stack):
+            parameter.zero_()
     found = engine_of(stack, instructions).gradient(stack.start.numpy(), x.numpy(), y.numpy(), np.arange(5))
     wanted = gradients_of_examples(stack.double(), x.double(), y).mean(0).numpy()
     assert not found[:30].any()

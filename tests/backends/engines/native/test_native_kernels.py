@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from backends.engines.native.stacks import Stack, drawn, small_cnn, stack_of, st
 from fedward.core.examples import Examples
 from fedward.local import SGD
 from fedward.local.projected_sgd import Projected
+from support import flat_inputs
 
 _engine = pytest.importorskip(
     "fedward.backends.engines.native._engine", reason="the native engine was not compiled"
@@ -176,9 +178,9 @@ def test_a_bound_that_never_acts_changes_nothing(training: Training) -> None:
 def test_all_instruction_sets_agree(training: Training) -> None:
     _, clear = training.exact()
     assume(clear)
-    stack, (x, y) = training.stack, (training.examples.x.numpy(), training.examples.y.numpy())
+    stack, (x, y) = training.stack, (flat_inputs(training.examples).numpy(), training.examples.y.numpy())
     start, index = stack.start.numpy(), np.arange(len(y))
-    gross = float(steepness(stack, training.examples.x, training.examples.y).mean())
+    gross = float(steepness(stack, flat_inputs(training.examples), training.examples.y).mean())
     first = None
     for name in instruction_sets():
         engine = engine_of(stack, name)
@@ -212,7 +214,7 @@ def mixed_jobs(engine: Any, stack: Stack) -> list[Callable[[], Array]]:
             (engine.scores, (start, x, 0, len(x)), {}),
         ][seed % 4]
         call, arguments, options = made
-        jobs.append(lambda call=call, arguments=arguments, options=options: call(*arguments, **options))
+        jobs.append(partial(call, *arguments, **options))
     return jobs
 
 

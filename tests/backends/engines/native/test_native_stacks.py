@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from torch import nn
+from torch.nn.modules.utils import _pair
 
 from backends.engines.native.stacks import Stack, random_stack
 
@@ -36,10 +37,10 @@ def options_of(stack: Stack) -> set[str]:
             found |= {f"linear bias {layer.bias is not None}", f"width {layer.out_features // 10 * 10}"}
         if isinstance(layer, (nn.MaxPool2d, nn.AvgPool2d)):
             name = type(layer).__name__
-            found |= {f"{name} padded"} if any(layer.padding) else set()
-            found |= {f"{name} own stride"} if tuple(layer.stride) != tuple(layer.kernel_size) else set()
-            found |= {f"{name} rectangular"} if len(set(layer.kernel_size)) > 1 else set()
-            if isinstance(layer, nn.AvgPool2d) and any(layer.padding):
+            found |= {f"{name} padded"} if any(_pair(layer.padding)) else set()
+            found |= {f"{name} own stride"} if _pair(layer.stride) != _pair(layer.kernel_size) else set()
+            found |= {f"{name} rectangular"} if len(set(_pair(layer.kernel_size))) > 1 else set()
+            if isinstance(layer, nn.AvgPool2d) and any(_pair(layer.padding)):
                 found.add(f"counts padding {layer.count_include_pad}")
         if isinstance(layer, nn.AdaptiveAvgPool2d):
             found.add(f"adaptive {type(layer.output_size).__name__}")
