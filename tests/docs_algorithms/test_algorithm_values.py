@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -59,7 +58,7 @@ PARTS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "aggregator": {"mean": {"name": "mean"}, "weighted_mean": {"name": "weighted_mean"}}
     | {
-        name: {"name": name, **asdict(rule)}
+        name: {"name": name, **vars(rule)}
         for name, kind in RULES.items()
         for rule in part_examples.parts("aggregator")
         if type(rule) is kind
