@@ -13,7 +13,7 @@ from fedward.attacks.inference import MEMBERSHIP_ATTACKS
 from fedward.commands.infer_command import app
 from fedward.config import experiment as config
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/attacks/inference.md").read_text(encoding="utf8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```\n```\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE)
 

@@ -16,7 +16,7 @@ from fedward.config.experiment import read
 from fedward.core.federation import Federation
 from support import tiny_algorithm
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "attacks" / "README.md").read_text(encoding="utf8")
 
 
