@@ -51,7 +51,7 @@ def starter(
     """
     one_of("preset", preset, PRESETS)
     one_of("data set", data, DATASETS)
-    model = one_of("model", usual.MODEL_FOR[data] if model is None else model, MODELS)
+    model = one_of("model", usual.MODEL_FOR.get(data, usual.ANY_MODEL) if model is None else model, MODELS)
     first = {"seed": 1, "rounds": ROUNDS}
     algorithm = part(preset, PRESETS[preset], "preset", KINDS["preset"].supplied or ())
     data_table = part(data, DATASETS[data], "name", ("seed",))

@@ -81,18 +81,19 @@ USERS, ATTACKERS = 100, 10
 FEW_USERS, FEW_ATTACKERS = 10, 2
 """The same where users protect their own examples: each then needs more of them."""
 
+ANY_MODEL = "logistic_regression"
+"""For data sets that are not named below."""
+
 MODEL_FOR: dict[str, str] = {
     "cifar10": "cifar_cnn",
     "cifar100": "cifar_cnn",
     "digits": "digits_cnn",
     "emnist": "emnist_cnn",
     "fashion_mnist": "mnist_cnn",
-    "image_folder": "logistic_regression",
     "lfw": "lfw_cnn",
     "mnist": "mnist_cnn",
     "next_word": "word_lstm",
     "sentiment140": "sentiment_lstm",
-    "synthetic": "logistic_regression",
     "table": "mlp",
 }
 ATTACK_FOR: dict[str, str] = {

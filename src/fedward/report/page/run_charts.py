@@ -20,7 +20,7 @@ from fedward.rundir.run_record import RunRecord
 _MOST = {"moments": 12, "rdp": 12, "pld": 4}
 """So many rounds: pld takes up to seconds for each of them."""
 
-_NAMES = {"moments": "moments (the papers')", "rdp": "rdp", "pld": "pld"}
+_NAMES = {"moments": "moments (the papers')"}
 
 
 def run_charts(run: RunRecord, key: str) -> Iterator[Chart]:
@@ -113,14 +113,14 @@ def epsilon_curves(run: RunRecord) -> EpsilonCurves | None:
     found: dict[str, tuple[Point, ...]] = {}
     notes = []
     for name in ACCOUNTANTS:
-        label = _NAMES[name]
+        label = _NAMES.get(name, name)
         try:
             own = stated is not None and stated.accountant == name
             last = stated if own and stated else guarantee_of(ledgers[rounds[-1]], delta, name)
             if not last.private:
                 return None
             # An accountant that has no proof refuses at once; only one that has is asked for all rounds.
-            some = thin(rounds, _MOST[name])[:-1]
+            some = thin(rounds, _MOST.get(name, max(_MOST.values())))[:-1]
             points = [(float(t), guarantee_of(ledgers[t], delta, name).epsilon) for t in some]
         except InvalidValue as error:
             notes.append(f"{label} is not drawn: {error}.")
