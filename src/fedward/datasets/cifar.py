@@ -23,6 +23,7 @@ from fedward.datasets.partition import Split
 
 SHAPE = (3, 32, 32)
 PIXELS = 3 * 32 * 32
+USERS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,16 +56,15 @@ class Cifar:
         self,
         *,
         seed: int,
-        data_dir: str | os.PathLike[str] | None,
-        users: int | None,
-        split: str,
-        alpha: float | None,
-        classes: Sequence[int] | None,
-        standardise: bool,
-        usual_users: int,
+        data_dir: str | os.PathLike[str] | None = None,
+        users: int | None = None,
+        split: str = "iid",
+        alpha: float | None = None,
+        classes: Sequence[int] | None = None,
+        standardise: bool = False,
     ) -> Federation:
         """The federation; everything that can be wrong without the files is found before they are read."""
-        how = Split.of(split, users, alpha, usual_users=usual_users)
+        how = Split.of(split, users, alpha, usual_users=USERS)
         kept = check_classes(classes, self.label_bytes[-1])
         if not isinstance(standardise, bool):
             raise InvalidType(f"standardise must be true or false, got {standardise!r}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from typing import Any
 
 from fedward.core.federation import Federation
+from fedward.datasets.called_like import called_like
 from fedward.datasets.cifar import Cifar
 
-USERS = 200
 SET = Cifar(
     title="CIFAR-10",
     url="https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
@@ -22,16 +21,8 @@ SET = Cifar(
 )
 
 
-def load(
-    *,
-    seed: int,
-    data_dir: str | os.PathLike[str] | None = None,
-    users: int | None = None,
-    split: str = "iid",
-    alpha: float | None = None,
-    classes: Sequence[int] | None = None,
-    standardise: bool = False,
-) -> Federation:
+@called_like(SET.load)
+def load(**options: Any) -> Federation:
     """Pictures of 32 x 32 pixels in colour: x / 255 in ``[n, 3, 32, 32]``; 50,000 and 10,000 for testing.
 
     Classes: 0 airplane, 1 automobile, 2 bird, 3 cat, 4 deer, 5 dog, 6 frog, 7 horse, 8 ship, 9 truck. The
@@ -53,13 +44,4 @@ def load(
 
     Krizhevsky, Learning multiple layers of features from tiny images, 2009.
     """
-    return SET.load(
-        seed=seed,
-        data_dir=data_dir,
-        users=users,
-        split=split,
-        alpha=alpha,
-        classes=classes,
-        standardise=standardise,
-        usual_users=USERS,
-    )
+    return SET.load(**options)

@@ -48,6 +48,12 @@ def fetch(url: str, md5: str, folder: Path, name: str) -> Path:
     return Path(pooch.retrieve(url, known_hash=f"md5:{md5}", fname=name, path=folder))
 
 
+def fetch_packed(url: str, md5: Mapping[str, str], folder: Path, names: list[str]) -> None:
+    """Some of the files below an address: packed (``.gz``), and checked against the checksum of each."""
+    for name in names:
+        fetch(f"{url}{name}.gz", md5[name], folder, f"{name}.gz")
+
+
 def fetch_archive(url: str, md5: str, folder: Path, members: Mapping[str, str]) -> None:
     """Takes some members, and no others, out of an archive.
 

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from fedward.core.federation import Federation
+from fedward.datasets.called_like import called_like
 from fedward.datasets.download import fetch_archive
 from fedward.datasets.idx_images import IdxImages
 
-USERS = 200
 URL = "https://biometrics.nist.gov/cs_links/EMNIST/gzip.zip"
 MD5 = "58c8d27c78d21e728a6bc7b3cc06412e"
 """The archive of all IDX files of EMNIST, about 560 MB; only four of them are unpacked."""
 
 
-def load(
-    *,
-    seed: int,
-    data_dir: str | os.PathLike[str] | None = None,
-    users: int | None = None,
-    split: str = "iid",
-    alpha: float | None = None,
-    classes: Sequence[int] | None = None,
-) -> Federation:
+def download(raw: Path, names: list[str]) -> None:
+    """Downloads the archive, checks it, and unpacks these files."""
+    fetch_archive(URL, MD5, raw, {f"gzip/{name}.gz": f"{name}.gz" for name in names})
+
+
+SET = IdxImages(
+    title="EMNIST",
+    folder="EMNIST/raw",
+    train="emnist-digits-train-",
+    test="emnist-digits-test-",
+    source=URL,
+    download=download,
+    transposed=True,
+)
+
+
+@called_like(SET.load)
+def load(**options: Any) -> Federation:
     """Digits of 28 x 28 pixels: x / 255 in ``[n, 1, 28, 28]``; 240,000 for training, 40,000 for testing.
 
     The files lie in ``DIR/EMNIST/raw``, packed or not, where torchvision also puts them, and are downloaded
@@ -44,28 +52,4 @@ def load(
 
     Cohen, Afshar, Tapson and van Schaik, EMNIST: an extension of MNIST to handwritten letters, 2017.
     """
-    return SET.load(
-        seed=seed,
-        data_dir=data_dir,
-        users=users,
-        split=split,
-        alpha=alpha,
-        classes=classes,
-        usual_users=USERS,
-    )
-
-
-def download(raw: Path, names: list[str]) -> None:
-    """Downloads the archive, checks it, and unpacks these files."""
-    fetch_archive(URL, MD5, raw, {f"gzip/{name}.gz": f"{name}.gz" for name in names})
-
-
-SET = IdxImages(
-    title="EMNIST",
-    folder="EMNIST/raw",
-    train="emnist-digits-train-",
-    test="emnist-digits-test-",
-    source=URL,
-    download=download,
-    transposed=True,
-)
+    return SET.load(**options)

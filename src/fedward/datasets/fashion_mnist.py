@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
+from typing import Any
 
 from fedward.core.federation import Federation
-from fedward.datasets.download import fetch
+from fedward.datasets.called_like import called_like
+from fedward.datasets.download import fetch_packed
 from fedward.datasets.idx_images import IdxImages
 
-USERS = 200
 URL = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"
 MD5 = {
     "train-images-idx3-ubyte": "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
@@ -20,16 +19,18 @@ MD5 = {
 }
 """The official files, and the checksums of their packed (``.gz``) form."""
 
+SET = IdxImages(
+    title="Fashion-MNIST",
+    folder="FashionMNIST/raw",
+    train="train-",
+    test="t10k-",
+    source=URL,
+    download=partial(fetch_packed, URL, MD5),
+)
 
-def load(
-    *,
-    seed: int,
-    data_dir: str | os.PathLike[str] | None = None,
-    users: int | None = None,
-    split: str = "iid",
-    alpha: float | None = None,
-    classes: Sequence[int] | None = None,
-) -> Federation:
+
+@called_like(SET.load)
+def load(**options: Any) -> Federation:
     """Clothes of 28 x 28 pixels: x / 255 in ``[n, 1, 28, 28]``; 60,000 for training, 10,000 for testing.
 
     Classes: 0 T-shirt, 1 trouser, 2 pullover, 3 dress, 4 coat, 5 sandal, 6 shirt, 7 sneaker, 8 bag,
@@ -50,28 +51,4 @@ def load(
     Xiao, Rasul and Vollgraf, Fashion-MNIST: a novel image dataset for benchmarking machine learning
     algorithms, 2017.
     """
-    return SET.load(
-        seed=seed,
-        data_dir=data_dir,
-        users=users,
-        split=split,
-        alpha=alpha,
-        classes=classes,
-        usual_users=USERS,
-    )
-
-
-def download(raw: Path, names: list[str]) -> None:
-    """Downloads packed files and checks them."""
-    for name in names:
-        fetch(f"{URL}{name}.gz", MD5[name], raw, f"{name}.gz")
-
-
-SET = IdxImages(
-    title="Fashion-MNIST",
-    folder="FashionMNIST/raw",
-    train="train-",
-    test="t10k-",
-    source=URL,
-    download=download,
-)
+    return SET.load(**options)

@@ -24,6 +24,7 @@ from fedward.datasets.partition import Split
 
 SIDE = 28
 CLASSES = 10
+USERS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,15 +58,14 @@ class IdxImages:
         self,
         *,
         seed: int,
-        data_dir: str | os.PathLike[str] | None,
-        users: int | None,
-        split: str,
-        alpha: float | None,
-        classes: Sequence[int] | None,
-        usual_users: int,
+        data_dir: str | os.PathLike[str] | None = None,
+        users: int | None = None,
+        split: str = "iid",
+        alpha: float | None = None,
+        classes: Sequence[int] | None = None,
     ) -> Federation:
         """The federation; everything that can be wrong without the files is found before they are read."""
-        how = Split.of(split, users, alpha, usual_users=usual_users)
+        how = Split.of(split, users, alpha, usual_users=USERS)
         kept = check_classes(classes, CLASSES)
         rng = stream(seed, "partition")
         raw = data_directory(data_dir) / self.folder

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
+from typing import Any
 
 from fedward.core.federation import Federation
-from fedward.datasets.download import fetch
+from fedward.datasets.called_like import called_like
+from fedward.datasets.download import fetch_packed
 from fedward.datasets.idx_images import IdxImages
 
-USERS = 200
 URL = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 MD5 = {
     "train-images-idx3-ubyte": "f68b3c2dcbeaaa9fbdd348bbdeb94873",
@@ -20,16 +19,18 @@ MD5 = {
 }
 """The official files, and the checksums of their packed (``.gz``) form."""
 
+SET = IdxImages(
+    title="MNIST",
+    folder="MNIST/raw",
+    train="train-",
+    test="t10k-",
+    source=URL,
+    download=partial(fetch_packed, URL, MD5),
+)
 
-def load(
-    *,
-    seed: int,
-    data_dir: str | os.PathLike[str] | None = None,
-    users: int | None = None,
-    split: str = "iid",
-    alpha: float | None = None,
-    classes: Sequence[int] | None = None,
-) -> Federation:
+
+@called_like(SET.load)
+def load(**options: Any) -> Federation:
     """Digits of 28 x 28 pixels: x / 255 in ``[n, 1, 28, 28]``; 60,000 for training, 10,000 for testing.
 
     The files lie in ``DIR/MNIST/raw``, packed or not, where torchvision also puts them, and are downloaded
@@ -49,23 +50,4 @@ def load(
     LeCun, Cortes and Burges, The MNIST database of handwritten digits, 1998. The writers: Yadav and Bottou,
     Cold case: the lost MNIST digits, 2019.
     """
-    return SET.load(
-        seed=seed,
-        data_dir=data_dir,
-        users=users,
-        split=split,
-        alpha=alpha,
-        classes=classes,
-        usual_users=USERS,
-    )
-
-
-def download(raw: Path, names: list[str]) -> None:
-    """Downloads packed files and checks them."""
-    for name in names:
-        fetch(f"{URL}{name}.gz", MD5[name], raw, f"{name}.gz")
-
-
-SET = IdxImages(
-    title="MNIST", folder="MNIST/raw", train="train-", test="t10k-", source=URL, download=download
-)
+    return SET.load(**options)
