@@ -6,6 +6,7 @@ import math
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -29,7 +30,7 @@ from fedward.core.parameters import FlatModule
 from fedward.core.types import Bounds
 from fedward.local.per_example import ClipsItself, check_separable, clipped_sum, examine
 from fedward.local.per_example.record import Layer
-from fedward.local.schedule import decay_learning_rate, decisive_rounds
+from fedward.local.schedule import decayed, decisive_rounds
 from fedward.privacy.events import Adjacency, multiplier
 from fedward.privacy.guarantee import Unit
 
@@ -90,6 +91,9 @@ class DPSGD:
     per_layer: bool = False
     noise_source: Source = "seeded"
 
+    unit: ClassVar[Unit] = "example"
+    adjacency: ClassVar[Adjacency] = "add/remove"
+
     def __post_init__(self) -> None:
         positive("learning rate", self.learning_rate)
         rate("probability", self.probability)
@@ -107,14 +111,6 @@ class DPSGD:
             raise InvalidType(f"per layer must be true or false, got {self.per_layer!r}")
         one_of("noise source", self.noise_source, SOURCES)
 
-    @property
-    def unit(self) -> Unit:
-        return "example"
-
-    @property
-    def adjacency(self) -> Adjacency:
-        return "add/remove"
-
     def local_event(self, round: int) -> DpEvent:
         """What one round does to each user in it."""
         step = PoissonSampledDpEvent(self.probability, GaussianDpEvent(self.noise_multiplier))
@@ -126,11 +122,10 @@ class DPSGD:
 
     def at_round(self, round: int, bounds: Bounds) -> DPSGD:
         bound = round_bound("DP-SGD", self.clip_bound, bounds)
-        learning_rate = decay_learning_rate(self.learning_rate, self.learning_rate_decay, round)
-        return replace(self, learning_rate=learning_rate, learning_rate_decay=1.0, clip_bound=bound)
+        return replace(decayed(self, round), clip_bound=bound)
 
     def decisive_rounds(self, rounds: int) -> tuple[int, ...]:
-        return decisive_rounds(self.learning_rate, self.learning_rate_decay, rounds)
+        return decisive_rounds(self, rounds)
 
     def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> None:
         if self.clip_bound is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from fedward.base.validate import positive, rate, whole
 from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.core.types import Bounds
-from fedward.local.schedule import decay_learning_rate, decisive_rounds
+from fedward.local.schedule import decayed, decisive_rounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,13 +42,10 @@ class FullGradient:
         whole("chunk size", self.chunk_size)
 
     def at_round(self, round: int, bounds: Bounds) -> FullGradient:
-        if self.learning_rate_decay == 1:
-            return self
-        learning_rate = decay_learning_rate(self.learning_rate, self.learning_rate_decay, round)
-        return replace(self, learning_rate=learning_rate, learning_rate_decay=1.0)
+        return decayed(self, round)
 
     def decisive_rounds(self, rounds: int) -> tuple[int, ...]:
-        return decisive_rounds(self.learning_rate, self.learning_rate_decay, rounds)
+        return decisive_rounds(self, rounds)
 
     def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> None:
         model.module.train()

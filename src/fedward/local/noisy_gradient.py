@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.core.types import Bounds
 from fedward.local.dp_sgd import gaussian, round_bound
-from fedward.local.schedule import decay_learning_rate, decisive_rounds
+from fedward.local.schedule import decayed, decisive_rounds
 from fedward.privacy.events import Adjacency, multiplier
 from fedward.privacy.guarantee import Unit
 
@@ -58,6 +59,9 @@ class NoisyGradient:
     chunk_size: int = 512
     noise_source: Source = "seeded"
 
+    unit: ClassVar[Unit] = "user"
+    adjacency: ClassVar[Adjacency] = "local"
+
     def __post_init__(self) -> None:
         multiplier(self.noise_multiplier)
         if self.clip_bound is not None:
@@ -68,14 +72,6 @@ class NoisyGradient:
         whole("chunk size", self.chunk_size)
         one_of("noise source", self.noise_source, SOURCES)
 
-    @property
-    def unit(self) -> Unit:
-        return "user"
-
-    @property
-    def adjacency(self) -> Adjacency:
-        return "local"
-
     def local_event(self, round: int) -> DpEvent:
         """What one round does to each user in it."""
         return GaussianDpEvent(self.noise_multiplier / 2)
@@ -85,11 +81,10 @@ class NoisyGradient:
 
     def at_round(self, round: int, bounds: Bounds) -> NoisyGradient:
         bound = round_bound("a noisy gradient", self.clip_bound, bounds)
-        learning_rate = decay_learning_rate(self.learning_rate, self.learning_rate_decay, round)
-        return replace(self, learning_rate=learning_rate, learning_rate_decay=1.0, clip_bound=bound)
+        return replace(decayed(self, round), clip_bound=bound)
 
     def decisive_rounds(self, rounds: int) -> tuple[int, ...]:
-        return decisive_rounds(self.learning_rate, self.learning_rate_decay, rounds)
+        return decisive_rounds(self, rounds)
 
     def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> float:
         if self.clip_bound is None:

@@ -3,24 +3,49 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import Field, replace
+from typing import Any, ClassVar, Protocol, TypeVar
 
 
-def decay_learning_rate(learning_rate: float, decay: float, round: int) -> float:
-    """η_t = η d^t.
+class Decaying(Protocol):
+    """A local trainer, as a frozen dataclass, whose learning rate is η d^t in round t."""
 
-    >>> decay_learning_rate(0.4, 0.5, 2)
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def learning_rate(self) -> float: ...
+
+    @property
+    def learning_rate_decay(self) -> float: ...
+
+
+T = TypeVar("T", bound=Decaying)
+
+
+def decayed(trainer: T, round: int) -> T:
+    """The trainer with the learning rate of one round, η_t = η d^t, which does not fall any more.
+
+    >>> from fedward.local.full_gradient import FullGradient
+    >>> decayed(FullGradient(learning_rate=0.4, learning_rate_decay=0.5), 2).learning_rate
     0.1
     """
-    return learning_rate * decay**round
+    if trainer.learning_rate_decay == 1:
+        return trainer
+    return replace(trainer, learning_rate=_learning_rate(trainer, round), learning_rate_decay=1.0)
 
 
-def decisive_rounds(learning_rate: float, decay: float, rounds: int) -> tuple[int, ...]:
+def decisive_rounds(trainer: Decaying, rounds: int) -> tuple[int, ...]:
     """The first and the last of so many rounds, and the first in which η d^t has come to zero, if it does.
 
     The rate never rises, so these stand for all between.
 
-    >>> decisive_rounds(0.1, 1.0, 300), decisive_rounds(0.1, 0.01, 300)
-    ((0, 299), (0, 162, 299))
+    >>> from fedward.local.full_gradient import FullGradient
+    >>> [decisive_rounds(FullGradient(learning_rate_decay=decay), 300) for decay in (1.0, 0.01)]
+    [(0, 299), (0, 162, 299)]
     """
-    spent = bisect_left(range(rounds), True, key=lambda t: decay_learning_rate(learning_rate, decay, t) == 0)
+    spent = bisect_left(range(rounds), True, key=lambda t: _learning_rate(trainer, t) == 0)
     return tuple(sorted({0, min(spent, rounds - 1), rounds - 1}))
+
+
+def _learning_rate(trainer: Decaying, round: int) -> float:
+    return trainer.learning_rate * trainer.learning_rate_decay**round

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from fedward.base.validate import InvalidValue, half_open_unit, non_negative, po
 from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.core.types import Bounds
-from fedward.local.schedule import decay_learning_rate, decisive_rounds
+from fedward.local.schedule import decayed, decisive_rounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,13 +67,10 @@ class SGD:
         rate("learning rate decay", self.learning_rate_decay)
 
     def at_round(self, round: int, bounds: Bounds) -> SGD:
-        if self.learning_rate_decay == 1:
-            return self
-        learning_rate = decay_learning_rate(self.learning_rate, self.learning_rate_decay, round)
-        return replace(self, learning_rate=learning_rate, learning_rate_decay=1.0)
+        return decayed(self, round)
 
     def decisive_rounds(self, rounds: int) -> tuple[int, ...]:
-        return decisive_rounds(self.learning_rate, self.learning_rate_decay, rounds)
+        return decisive_rounds(self, rounds)
 
     def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> None:
         for _ in self.walk(model, examples, rng):
