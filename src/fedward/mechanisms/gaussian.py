@@ -38,13 +38,11 @@ class GaussianNoise:
     multiplier: float
     source: Source = "seeded"
 
+    whole_training = None  # each round is charged for itself: its noise has nothing to do with that of others
+
     def __post_init__(self) -> None:
         positive("noise multiplier", self.multiplier)
         one_of("noise source", self.source, SOURCES)
-
-    @property
-    def whole_training(self) -> None:
-        """Every round is charged for itself: its noise has nothing to do with that of others."""
 
     def init(self, parameters: Tensor) -> MechanismState:
         return ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from dp_accounting import DpEvent, NonPrivateDpEvent
@@ -16,17 +17,9 @@ from fedward.core.types import Cohorts, MechanismState, Sensitivity
 class NoNoise:
     """No noise, and so no guarantee."""
 
-    @property
-    def multiplier(self) -> float:
-        return 0.0
-
-    @property
-    def source(self) -> Source:
-        return "seeded"
-
-    @property
-    def whole_training(self) -> None:
-        """There is nothing to charge for."""
+    multiplier: ClassVar[float] = 0.0
+    source: ClassVar[Source] = "seeded"
+    whole_training = None  # there is nothing to charge for
 
     def init(self, parameters: Tensor) -> MechanismState:
         return ()

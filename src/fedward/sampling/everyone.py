@@ -28,6 +28,7 @@ class EveryoneSampler:
 
     adjacency: Literal["add/remove", "replace-one"] = "add/remove"
 
+    exact = True
     declares_size = False
     staged = None
 
@@ -36,10 +37,6 @@ class EveryoneSampler:
 
     def __str__(self) -> str:
         return "everyone in every round"
-
-    @property
-    def exact(self) -> bool:
-        return True
 
     def check(self, num_users: int) -> None:
         whole("number of users", num_users)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from dp_accounting import DpEvent, SampledWithoutReplacementDpEvent
@@ -31,6 +32,8 @@ class FixedSizeSampler:
 
     size: int
 
+    adjacency: ClassVar[Adjacency] = "replace-one"
+    exact = True
     declares_size = True
     staged = None
 
@@ -39,14 +42,6 @@ class FixedSizeSampler:
 
     def __str__(self) -> str:
         return f"fixed-size sampling m = {self.size}"
-
-    @property
-    def adjacency(self) -> Adjacency:
-        return "replace-one"
-
-    @property
-    def exact(self) -> bool:
-        return True
 
     def check(self, num_users: int) -> None:
         if self.size > num_users:

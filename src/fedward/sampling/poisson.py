@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from dp_accounting import DpEvent, PoissonSampledDpEvent
@@ -30,6 +31,8 @@ class PoissonSampler:
 
     rate: float
 
+    adjacency: ClassVar[Adjacency] = "add/remove"
+    exact = False
     declares_size = False
     staged = None
 
@@ -38,14 +41,6 @@ class PoissonSampler:
 
     def __str__(self) -> str:
         return f"Poisson sampling q = {self.rate:g}"
-
-    @property
-    def adjacency(self) -> Adjacency:
-        return "add/remove"
-
-    @property
-    def exact(self) -> bool:
-        return False
 
     def check(self, num_users: int) -> None:
         whole("number of users", num_users)
