@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fedward.base.randomness import Source
-from fedward.clipping import FlatNorm, Quantile
+from fedward.clipping import Quantile
 from fedward.core.algorithm import Algorithm
 from fedward.core.types import LocalTrainer, Sampler, ServerOptimizer
 from fedward.presets.noisy_mean import expected_cohort, noisy_mean
@@ -50,5 +50,5 @@ def adaptive_clipping(
     )
     model_noise = policy.model_noise(noise_multiplier)
     return noisy_mean(
-        "adaptive_clipping", num_users, sampler, local, FlatNorm(), policy, model_noise, noise_source, server
+        "adaptive_clipping", num_users, sampler, local, policy, model_noise, noise_source, server
     )

@@ -7,7 +7,7 @@ Args:
 from __future__ import annotations
 
 from fedward.base.randomness import Source
-from fedward.clipping import ClipNormDecay, FixedBound, FlatNorm
+from fedward.clipping import ClipNormDecay, FixedBound
 from fedward.core.algorithm import Algorithm
 from fedward.core.types import Sampler, ServerOptimizer
 from fedward.local import SGD, ProjectedSGD
@@ -34,16 +34,9 @@ def central_dp(
     Naseri et al. 2020, algorithm 1.
     """
     policy = FixedBound(clip_bound=clip_bound)
+    projected = ProjectedSGD(sgd=local)
     return noisy_mean(
-        "central_dp",
-        num_users,
-        sampler,
-        ProjectedSGD(sgd=local),
-        FlatNorm(),
-        policy,
-        noise_multiplier,
-        noise_source,
-        server,
+        "central_dp", num_users, sampler, projected, policy, noise_multiplier, noise_source, server
     )
 
 
@@ -83,14 +76,7 @@ def clip_norm_decay(
         expected_cohort=expected_cohort(sampler, num_users),
         floor=floor,
     )
+    projected = ProjectedSGD(sgd=local)
     return noisy_mean(
-        "clip_norm_decay",
-        num_users,
-        sampler,
-        ProjectedSGD(sgd=local),
-        FlatNorm(),
-        policy,
-        noise_multiplier,
-        noise_source,
-        server,
+        "clip_norm_decay", num_users, sampler, projected, policy, noise_multiplier, noise_source, server
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fedward.aggregation import Mean
 from fedward.base.randomness import Source
 from fedward.base.validate import whole
+from fedward.clipping import FlatNorm
 from fedward.core.algorithm import Algorithm
 from fedward.core.types import ClipPolicy, LocalTrainer, Norm, Sampler, ServerOptimizer
 from fedward.mechanisms import GaussianNoise
@@ -16,18 +17,18 @@ def noisy_mean(
     num_users: int,
     sampler: Sampler,
     local: LocalTrainer,
-    norm: Norm,
     policy: ClipPolicy,
     noise_multiplier: float,
     noise_source: Source,
     server: ServerOptimizer | None,
+    norm: Norm | None = None,
 ) -> Algorithm:
     """The mean over the expected cohort of updates clipped by ``norm`` and ``policy``, with noise."""
     return Algorithm(
         name=name,
         sampler=sampler,
         local=local,
-        norm=norm,
+        norm=norm or FlatNorm(),
         policy=policy,
         aggregator=Mean(expected_cohort=expected_cohort(sampler, num_users)),
         mechanism=GaussianNoise(multiplier=noise_multiplier, source=noise_source),

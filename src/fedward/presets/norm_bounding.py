@@ -65,6 +65,4 @@ def weak_dp(
     cohort = expected_cohort(sampler, num_users)
     multiplier = positive("noise std", noise_std) * cohort / positive("clip bound", clip_bound)
     policy = FixedBound(clip_bound=clip_bound)
-    return noisy_mean(
-        "weak_dp", num_users, sampler, local, FlatNorm(), policy, multiplier, noise_source, server
-    )
+    return noisy_mean("weak_dp", num_users, sampler, local, policy, multiplier, noise_source, server)

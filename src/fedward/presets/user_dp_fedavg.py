@@ -61,5 +61,5 @@ def user_dp_fedavg(
         raise InvalidValue(f"give either clip_bound or policy, got {clip_bound} and {policy}")
     norm = PerLayerNorm(sizes=layers) if clip.startswith("per-layer") else FlatNorm()
     return noisy_mean(
-        "user_dp_fedavg", num_users, sampler, local, norm, policy, noise_multiplier, noise_source, server
+        "user_dp_fedavg", num_users, sampler, local, policy, noise_multiplier, noise_source, server, norm
     )
