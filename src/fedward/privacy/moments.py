@@ -42,9 +42,7 @@ def moments(spending: Spending, delta: float, adjacency: Adjacency) -> float:
         return math.inf
     if not parts:
         return 0.0
-    total = np.zeros_like(ORDERS)
-    for event, count in parts:
-        total += count * _curve(*_as_poisson(event))
+    total = sum((count * _curve(*_as_poisson(event)) for event, count in parts), np.zeros_like(ORDERS))
     return float((total - math.log(delta) / (ORDERS - 1.0)).min())
 
 

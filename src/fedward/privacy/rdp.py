@@ -51,9 +51,7 @@ def rdp(spending: Spending, delta: float, adjacency: Adjacency) -> float:
         return math.inf
     if not parts:
         return 0.0
-    total = np.zeros_like(_ORDERS)
-    for event, count in parts:
-        total += count * _curve(event)
+    total = sum((count * _curve(event) for event, count in parts), np.zeros_like(_ORDERS))
     return float(compute_epsilon(_ORDERS, total, delta)[0])
 
 

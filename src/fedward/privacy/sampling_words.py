@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dp_accounting import (
-    ComposedDpEvent,
-    DpEvent,
-    GaussianDpEvent,
-    NonPrivateDpEvent,
-    NoOpDpEvent,
-    PoissonSampledDpEvent,
-    SampledWithoutReplacementDpEvent,
-    SelfComposedDpEvent,
-)
+import dp_accounting as dp
 
 from fedward.privacy.spending import Spending, mechanisms, non_private
 from fedward.privacy.terms import ExactAttackers, Terms
@@ -32,10 +23,10 @@ def sampling_in_words(spending: Spending, terms: Terms) -> str:
     """The part of a guarantee about sampling; equal events and terms give equal words.
 
     >>> from fedward.privacy.terms import Terms
-    >>> event = PoissonSampledDpEvent(0.1, GaussianDpEvent(3.0))
+    >>> event = dp.PoissonSampledDpEvent(0.1, dp.GaussianDpEvent(3.0))
     >>> sampling_in_words([(event, 3)], Terms())
     'Poisson sampling q = 0.1'
-    >>> sampling_in_words([(SelfComposedDpEvent(event, 5), 3)], Terms(noise_of="user", public_sizes=True))
+    >>> sampling_in_words([(dp.SelfComposedDpEvent(event, 5), 3)], Terms(noise_of="user", public_sizes=True))
     'DP-SGD at the user, batches p = 0.1, 5 steps a round, data sizes public'
     """
     name = _words_on_drawing if terms.noise_of in ("server", "looks") else _words_on_users
@@ -68,36 +59,36 @@ def _suffixes(terms: Terms) -> Iterator[str]:
         yield LOOKS_INCLUDED
 
 
-def _words_on_drawing(event: DpEvent, terms: Terms) -> Iterator[str]:
+def _words_on_drawing(event: dp.DpEvent, terms: Terms) -> Iterator[str]:
     """How a cohort is drawn that the server adds noise about."""
-    if isinstance(event, PoissonSampledDpEvent):
+    if isinstance(event, dp.PoissonSampledDpEvent):
         yield f"Poisson sampling q = {event.sampling_probability:g}"
-    elif isinstance(event, SampledWithoutReplacementDpEvent):
+    elif isinstance(event, dp.SampledWithoutReplacementDpEvent):
         yield f"fixed-size sampling m = {event.sample_size}"
-    elif isinstance(event, SelfComposedDpEvent):
+    elif isinstance(event, dp.SelfComposedDpEvent):
         yield from _words_on_drawing(event.event, terms)
-    elif isinstance(event, ComposedDpEvent):
+    elif isinstance(event, dp.ComposedDpEvent):
         for part in event.events:
             yield from _words_on_drawing(part, terms)
-    elif not isinstance(event, NoOpDpEvent | NonPrivateDpEvent):
+    elif not isinstance(event, dp.NoOpDpEvent | dp.NonPrivateDpEvent):
         yield EVERYONE
 
 
-def _words_on_users(event: DpEvent, terms: Terms) -> Iterator[str]:
+def _words_on_users(event: dp.DpEvent, terms: Terms) -> Iterator[str]:
     """What a user does that protects itself; the first part of a composition, the others are looks."""
-    if isinstance(event, ComposedDpEvent):
+    if isinstance(event, dp.ComposedDpEvent):
         yield from _words_on_users(event.events[0], terms)
         return
-    if isinstance(event, NoOpDpEvent | NonPrivateDpEvent):
+    if isinstance(event, dp.NoOpDpEvent | dp.NonPrivateDpEvent):
         return
     steps = 1
-    if isinstance(event, SelfComposedDpEvent):
+    if isinstance(event, dp.SelfComposedDpEvent):
         event, steps = event.event, event.count
-    if isinstance(event, PoissonSampledDpEvent):
+    if isinstance(event, dp.PoissonSampledDpEvent):
         p = event.sampling_probability / (terms.claimed_rate or 1.0)
         own = f"DP-SGD at the user, batches p = {p:g}, {steps} step{'' if steps == 1 else 's'} a round"
     else:
-        assert isinstance(event, GaussianDpEvent)
+        assert isinstance(event, dp.GaussianDpEvent)
         own = ONE_RELEASE
     yield own + _words_on_cohort(terms)
 

@@ -5,22 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from dp_accounting import (
-    ComposedDpEvent,
-    DpEvent,
-    GaussianDpEvent,
-    NonPrivateDpEvent,
-    NoOpDpEvent,
-    PoissonSampledDpEvent,
-    SampledWithoutReplacementDpEvent,
-    SelfComposedDpEvent,
-)
+import dp_accounting as dp
 
 from fedward.base.validate import InvalidValue, one_of, open_unit
 from fedward.privacy.events import ADJACENCIES, Adjacency, check_event, fold, times
 
-Spending = Sequence[tuple[DpEvent, int]]
-Mechanisms = tuple[tuple[DpEvent, int], ...]
+Spending = Sequence[tuple[dp.DpEvent, int]]
+Mechanisms = tuple[tuple[dp.DpEvent, int], ...]
 
 
 def mechanisms(spending: Spending) -> Mechanisms:
@@ -28,12 +19,12 @@ def mechanisms(spending: Spending) -> Mechanisms:
 
     Compositions are taken apart. Within a sampled event they are folded into one Gaussian, which is exact.
 
-    >>> look, step = GaussianDpEvent(4.0), GaussianDpEvent(3.0)
-    >>> both = PoissonSampledDpEvent(0.1, ComposedDpEvent([look, step]))
-    >>> mechanisms([(both, 2), (SelfComposedDpEvent(both, 3), 1)])[0][1]
+    >>> look, step = dp.GaussianDpEvent(4.0), dp.GaussianDpEvent(3.0)
+    >>> both = dp.PoissonSampledDpEvent(0.1, dp.ComposedDpEvent([look, step]))
+    >>> mechanisms([(both, 2), (dp.SelfComposedDpEvent(both, 3), 1)])[0][1]
     5
     """
-    counts: dict[DpEvent, int] = {}
+    counts: dict[dp.DpEvent, int] = {}
     for event, count in spending:
         for mechanism, number in _mechanisms(check_event(event), times(count)):
             counts[mechanism] = counts.get(mechanism, 0) + number
@@ -51,11 +42,11 @@ def require_proof(spending: Spending, delta: float, adjacency: Adjacency) -> Mec
     parts = mechanisms(spending)
     for event, _ in parts:
         # A user whose contribution is zero leaves the same distribution behind as one who is not there.
-        if isinstance(event, PoissonSampledDpEvent) and adjacency not in ("add/remove", "zero-out"):
+        if isinstance(event, dp.PoissonSampledDpEvent) and adjacency not in ("add/remove", "zero-out"):
             raise InvalidValue(
                 f"Poisson sampling must be accounted for add/remove or zero-out adjacency, got {adjacency!r}"
             )
-        if isinstance(event, SampledWithoutReplacementDpEvent) and adjacency != "replace-one":
+        if isinstance(event, dp.SampledWithoutReplacementDpEvent) and adjacency != "replace-one":
             raise InvalidValue(
                 f"fixed-size sampling must be accounted for replace-one adjacency, got {adjacency!r}"
             )
@@ -63,42 +54,43 @@ def require_proof(spending: Spending, delta: float, adjacency: Adjacency) -> Mec
 
 
 def non_private(parts: Mechanisms) -> bool:
-    return any(isinstance(event, NonPrivateDpEvent) for event, _ in parts)
+    return any(isinstance(event, dp.NonPrivateDpEvent) for event, _ in parts)
 
 
 def is_sampled(parts: Mechanisms) -> bool:
     return any(
-        isinstance(event, PoissonSampledDpEvent | SampledWithoutReplacementDpEvent) for event, _ in parts
+        isinstance(event, dp.PoissonSampledDpEvent | dp.SampledWithoutReplacementDpEvent)
+        for event, _ in parts
     )
 
 
 def is_fixed_size(parts: Mechanisms) -> bool:
-    return any(isinstance(event, SampledWithoutReplacementDpEvent) for event, _ in parts)
+    return any(isinstance(event, dp.SampledWithoutReplacementDpEvent) for event, _ in parts)
 
 
-def _mechanisms(event: DpEvent, count: int) -> Iterator[tuple[DpEvent, int]]:
-    if isinstance(event, NoOpDpEvent):
+def _mechanisms(event: dp.DpEvent, count: int) -> Iterator[tuple[dp.DpEvent, int]]:
+    if isinstance(event, dp.NoOpDpEvent):
         return
-    if isinstance(event, SelfComposedDpEvent):
+    if isinstance(event, dp.SelfComposedDpEvent):
         yield from _mechanisms(event.event, count * event.count)
-    elif isinstance(event, ComposedDpEvent):
+    elif isinstance(event, dp.ComposedDpEvent):
         for part in event.events:
             yield from _mechanisms(part, count)
-    elif isinstance(event, PoissonSampledDpEvent | SampledWithoutReplacementDpEvent):
+    elif isinstance(event, dp.PoissonSampledDpEvent | dp.SampledWithoutReplacementDpEvent):
         yield from ((mechanism, count) for mechanism in _sampled_events(event))
     else:
         yield event, count
 
 
-def _sampled_events(event: DpEvent) -> Iterator[DpEvent]:
+def _sampled_events(event: dp.DpEvent) -> Iterator[dp.DpEvent]:
     inner = mechanisms([(event.event, 1)])
     if non_private(inner):
-        yield NonPrivateDpEvent()
-    elif any(not isinstance(part, GaussianDpEvent) for part, _ in inner):
+        yield dp.NonPrivateDpEvent()
+    elif any(not isinstance(part, dp.GaussianDpEvent) for part, _ in inner):
         raise InvalidValue(f"a sampled event must hold Gaussian events only, got {event.event}")
     elif inner:
-        whole = GaussianDpEvent(fold(*(part.noise_multiplier / math.sqrt(count) for part, count in inner)))
-        if isinstance(event, PoissonSampledDpEvent):
-            yield PoissonSampledDpEvent(event.sampling_probability, whole)
+        whole = dp.GaussianDpEvent(fold(*(part.noise_multiplier / math.sqrt(count) for part, count in inner)))
+        if isinstance(event, dp.PoissonSampledDpEvent):
+            yield dp.PoissonSampledDpEvent(event.sampling_probability, whole)
         else:
-            yield SampledWithoutReplacementDpEvent(event.source_dataset_size, event.sample_size, whole)
+            yield dp.SampledWithoutReplacementDpEvent(event.source_dataset_size, event.sample_size, whole)
