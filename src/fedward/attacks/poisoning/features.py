@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -47,9 +48,7 @@ class BoldDigit:
         non_negative("ink", self.ink)
 
     def mask(self, examples: Examples) -> Tensor:
-        found = examples.y == self.label
-        found[found.clone()] = _pixels(examples, found).flatten(1).mean(1) > self.ink
-        return found
+        return _of_class(self.label, examples, lambda x: x.flatten(1).mean(1) > self.ink)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,9 +81,7 @@ class SlantedDigit:
         real("slant", self.slant)
 
     def mask(self, examples: Examples) -> Tensor:
-        found = examples.y == self.label
-        found[found.clone()] = _slant(_pixels(examples, found)) > self.slant
-        return found
+        return _of_class(self.label, examples, lambda x: _slant(x) > self.slant)
 
 
 FEATURES: dict[str, type[Feature]] = {
@@ -94,10 +91,13 @@ FEATURES: dict[str, type[Feature]] = {
 }
 
 
-def _pixels(examples: Examples, which: Tensor) -> Tensor:
+def _of_class(label: int, examples: Examples, holds: Callable[[Tensor], Tensor]) -> Tensor:
+    """Which examples are of the class, and have images for which something holds."""
+    found = examples.y == label
     # In double precision sums over pixels of 8 bits are exact: an example has a feature or not, whatever
     # other examples are looked at together with it.
-    return images(examples)[which].double()
+    found[found.clone()] = holds(images(examples)[found].double())
+    return found
 
 
 def _slant(x: Tensor) -> Tensor:
