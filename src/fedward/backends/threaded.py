@@ -105,23 +105,15 @@ class Threads:
 
     def evaluate_many(self, models: Iterable[Tensor], examples: Examples) -> Iterator[Metrics]:
         """Accuracy and loss of each model, in the order of the models."""
-        self._check_open()
-        for native, some in itertools.groupby(models, lambda model: self._measures(model, examples)):
-            if not native:
-                yield from self._rest.evaluate_many(some, examples)
-                continue
-            for scores in self._scores(some, examples):
-                yield metrics_of([(scores, examples.y)])
+        return self._measured(
+            models, examples, lambda scores: metrics_of([(scores, examples.y)]), self._rest.evaluate_many
+        )
 
     def confidences(self, models: Iterable[Tensor], examples: Examples) -> Iterator[NDArray[np.float32]]:
         """The softmax of each model's scores, ``[examples, classes]``, in the order of the models."""
-        self._check_open()
-        for native, some in itertools.groupby(models, lambda model: self._measures(model, examples)):
-            if not native:
-                yield from self._rest.confidences(some, examples)
-                continue
-            for scores in self._scores(some, examples):
-                yield confidences_of([scores])
+        return self._measured(
+            models, examples, lambda scores: confidences_of([scores]), self._rest.confidences
+        )
 
     def close(self) -> None:
         """Ends threads and processes; afterwards all work is refused."""
@@ -182,6 +174,21 @@ class Threads:
                 chunk, weight = [], 0.0
         if chunk:
             yield chunk
+
+    def _measured(
+        self,
+        models: Iterable[Tensor],
+        examples: Examples,
+        measure: Callable[[Tensor], _Found],
+        rest: Callable[[Iterable[Tensor], Examples], Iterator[_Found]],
+    ) -> Iterator[_Found]:
+        """What ``measure`` makes of each model's scores; ``rest`` does it for models that are not native."""
+        self._check_open()
+        for native, some in itertools.groupby(models, lambda model: self._measures(model, examples)):
+            if native:
+                yield from map(measure, self._scores(some, examples))
+            else:
+                yield from rest(some, examples)
 
     def _scores(self, models: Iterable[Tensor], examples: Examples) -> Iterator[Tensor]:
         parts = min(self._threads, -(-len(examples) // LEAST_EXAMPLES))

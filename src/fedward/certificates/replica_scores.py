@@ -12,6 +12,7 @@ from fedward.base.randomness import check_draw
 from fedward.base.validate import InvalidType, InvalidValue, one_of, whole
 from fedward.certificates import scores_file
 from fedward.certificates.copies import notices_copies, require_no_copies
+from fedward.certificates.unit_range import require_unit
 
 Score = Literal["confidence", "vote"]
 
@@ -155,12 +156,7 @@ def _scores(values: ArrayLike, score: Score) -> NDArray[Any]:
         raise InvalidType(f"scores must be numbers, got an array of {array.dtype}")
     if array.ndim != 3 or array.shape[1] < 1 or array.shape[2] < 2:
         raise InvalidValue(f"scores must be [replicas, examples, classes], got shape {array.shape}")
-    if len(array) == 0:
-        raise InvalidValue("number of replicas must be at least 1, got 0")
-    # Not `< 0 or > 1`, which NaN passes.
-    wrong = ~((array >= 0) & (array <= 1))
-    if wrong.any():
-        raise InvalidValue(f"{score}s must lie in [0, 1], got {array[wrong][0]}")
+    require_unit(f"{score}s", array)
     if score == "vote" and bool(((array > 0) & (array < 1)).any()):
         raise InvalidValue(f"votes must be 0 or 1, got {array[(array > 0) & (array < 1)][0]}")
     sums = array.sum(axis=2, dtype=np.float64)

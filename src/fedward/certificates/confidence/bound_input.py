@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedward.base.validate import InvalidType, InvalidValue, one_of, open_unit
+from fedward.certificates.unit_range import require_unit
 
 Array = NDArray[np.float64]
 Side = Literal["lower", "upper"]
@@ -28,12 +29,7 @@ def unit_values(name: str, values: ArrayLike) -> Array:
         raise InvalidType(f"{name} must be numbers, got an array of {array.dtype}")
     if array.ndim == 0:
         raise InvalidValue(f"{name} must hold one value for each replica, got a single number")
-    if len(array) == 0:
-        raise InvalidValue("number of replicas must be at least 1, got 0")
-    # Not `< 0 or > 1`, which NaN passes.
-    wrong = ~((array >= 0) & (array <= 1))
-    if wrong.any():
-        raise InvalidValue(f"{name} must lie in [0, 1], got {array[wrong][0]}")
+    require_unit(name, array)
     return array.astype(np.float64, copy=False)
 
 
