@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fedward.studies.certification.claims import Claims
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -17,7 +18,6 @@ from fedward.config import experiment as config
 from fedward.privacy.accountants import epsilon_of
 from fedward.report.terminal.certified_table import record
 from fedward.rundir.store import RunDirectory
-from fedward.studies.certification.claims import Claims
 from fedward.studies.replicas.replica_results import load_replicas
 from fedward.studies.training.setup import prepare
 

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from fedward.backends import InProcess
 from fedward.base.validate import InvalidValue
+from fedward.certificates.claims import Claims
 from fedward.config.experiment import parse
 from fedward.core.parameters import ParameterSpec
 from fedward.core.round import plan_round
-from fedward.studies.certification.claims import Claims
+from fedward.studies.certification.claimed_setting import setting_of
 from fedward.studies.training.setup import Setup, prepare
 
 USERS, FEATURES = 8, 300
@@ -190,10 +191,10 @@ def test_inject_is_refused_without_a_declaration_and_says_the_line_to_add(
     for threats in (("inject",), ("present", "inject"), ("inject", "present", "compromise")):
         claims: Any = Claims(replicas=10, threats=threats)
         with pytest.raises(InvalidValue, match=r"add the line 'users = 8' to the table \[privacy\]"):
-            claims.setting(setup)
-    setting = Claims(replicas=10, threats=("present", "compromise")).setting(setup)
+            setting_of(claims, setup)
+    setting = setting_of(Claims(replicas=10, threats=("present", "compromise")), setup)
     assert setting.ledger.adjacency == "zero-out"
-    declared = Claims(replicas=10).setting(made("sampled", USERS, folders[0]))
+    declared = setting_of(Claims(replicas=10), made("sampled", USERS, folders[0]))
     assert declared.ledger.terms.declared
     assert declared.ledger.terms.divisor == 4.0
 

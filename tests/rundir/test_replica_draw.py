@@ -17,9 +17,9 @@ from fedward.base.arrays_file import read_array
 from fedward.base.validate import InvalidValue
 from fedward.certificates.certificate_file import loads
 from fedward.certificates.checking import check
+from fedward.certificates.claims import Claims
 from fedward.rundir.replica_draw import stored_draw
 from fedward.rundir.replica_store import ReplicaDirectory, stored_files
-from fedward.studies.certification.claims import Claims
 from fedward.studies.replicas.replica_results import load_replicas
 from studies.replicas_wanted import go, wanted
 from tiny_experiment import CONTENT as TINY

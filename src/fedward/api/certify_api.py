@@ -17,6 +17,7 @@ from fedward.backends.compute import Compute
 from fedward.backends.open import engine_in_words
 from fedward.base.durable_files import write_atomically
 from fedward.base.validate import InvalidType
+from fedward.certificates.claims import Claims
 from fedward.certificates.replica_scores import Score
 from fedward.certificates.threat import Attendance
 from fedward.config.vary import Axis
@@ -29,7 +30,6 @@ from fedward.report.terminal import run_table as terminal
 from fedward.report.terminal.live_progress import follow_replicas
 from fedward.rundir.run_record import load
 from fedward.studies.certification.certification_study import Certification, Outcome, plan_certification
-from fedward.studies.certification.claims import Claims
 from fedward.studies.study import carry_out
 
 Vary = Mapping[str, Sequence[Any]] | Sequence[str]

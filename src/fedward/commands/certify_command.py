@@ -11,6 +11,7 @@ from rich.console import Console
 
 from fedward.api.certify_api import carry_out_certification, record_of
 from fedward.certificates.certified import Certified
+from fedward.certificates.claims import Claims
 from fedward.certificates.replica_scores import Score
 from fedward.certificates.statements import statements
 from fedward.certificates.threat import Attendance
@@ -22,7 +23,6 @@ from fedward.report.terminal import attack_cost_table as attack_cost
 from fedward.report.terminal import certified_table as certified_accuracy
 from fedward.report.terminal.console import plain_console
 from fedward.studies.certification.certification_study import plan_certification
-from fedward.studies.certification.claims import Claims
 
 Count = Annotated[int, typer.Option("--replicas", "-m", help="M, how many trainings; fixed beforehand.")]
 Attackers = Annotated[

@@ -13,11 +13,12 @@ from fedward.base.arrays_file import write_arrays
 from fedward.base.durable_files import write_atomically
 from fedward.certificates.certificate_file import dumps
 from fedward.certificates.certified import certify_setting
+from fedward.certificates.claims import Claims
 from fedward.certificates.tally import Tally
 from fedward.config import experiment as config
 from fedward.report.terminal.certified_table import record
 from fedward.rundir.store import open_run
-from fedward.studies.certification.claims import Claims
+from fedward.studies.certification.claimed_setting import setting_of
 from fedward.studies.replicas.replica_study import ReplicaRun, prepare_variants
 from fedward.studies.training.training_study import prepare
 from studies.killing import run_to_end
@@ -121,7 +122,7 @@ def certified_directory(
             counts[np.arange(len(labels)), top] = votes
             counts[np.arange(len(labels)), (top + 2) % 10] = replicas - votes
             tally = Tally(counts=counts, replicas=replicas, seed=1, labels=labels)
-            found[name] = certify_setting(claims.setting(setup), tally)
+            found[name] = certify_setting(setting_of(claims, setup), tally)
             ending = f"-{name}" if variants else ""
             stored = f"certificate-scores{ending}.npz"
             write_atomically(path / stored, tally.to_bytes())

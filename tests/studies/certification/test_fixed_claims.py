@@ -11,11 +11,11 @@ from dp_accounting import GaussianDpEvent
 from fedward.base.validate import InvalidValue
 from fedward.certificates.certificate import certify
 from fedward.certificates.certificate_file import dumps
+from fedward.certificates.claims import Claims
 from fedward.certificates.claims_draw import CostClaims
 from fedward.certificates.setting import Setting
 from fedward.certificates.tally import Tally
 from fedward.privacy import Ledger
-from fedward.studies.certification.claims import Claims
 from fedward.studies.certification.fixed_claims import fix_claims
 
 COSTS = CostClaims(attackers=(0, 2), bounds={"all": 4.0})

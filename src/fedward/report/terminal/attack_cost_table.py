@@ -8,10 +8,10 @@ from typing import Any
 
 from rich.console import Console
 
+from fedward.certificates.measured_cost import TAUS, AttackCosts, Line
 from fedward.report.pictures.picture import Picture, label, panels
 from fedward.report.terminal.certified_table import title
 from fedward.report.terminal.console import table as table_of
-from fedward.studies.certification.attack_costs import TAUS, AttackCosts, Line
 
 _STYLES = {"paper": ":", "inject": "-", "present": "-.", "compromise": "--"}
 

@@ -13,7 +13,9 @@ from fedward.base.durable_files import write_atomically
 from fedward.base.validate import InvalidValue
 from fedward.certificates.certificate_file import dumps
 from fedward.certificates.certified import Certified, certify_setting
+from fedward.certificates.claims import Claims
 from fedward.certificates.claims_draw import CostClaims
+from fedward.certificates.measured_cost import AttackCosts, attack_costs
 from fedward.certificates.setting import Setting
 from fedward.certificates.tally import Scores
 from fedward.config import experiment as config
@@ -23,15 +25,10 @@ from fedward.rundir.replica_draw import require_draw
 from fedward.rundir.replica_store import ReplicaDirectory
 from fedward.rundir.results import ReplicasResult
 from fedward.rundir.store import RunDirectory, open_run
-from fedward.studies.certification.attack_costs import (
-    AttackCosts,
-    attack_costs,
-    cost_bound,
-    costs_of_replicas,
-)
 from fedward.studies.certification.attacked_variants import Attacked, attacked_variants
-from fedward.studies.certification.claims import Claims
+from fedward.studies.certification.claimed_setting import setting_of
 from fedward.studies.certification.fixed_claims import fix_claims
+from fedward.studies.certification.replica_costs import cost_bound, costs_of_replicas
 from fedward.studies.progress import Progress
 from fedward.studies.replicas.replica_results import load_replicas, load_tally
 from fedward.studies.replicas.replica_study import ReplicaRun, manifest_of, prepare_variants, run_replicas
@@ -147,7 +144,7 @@ def plan_certification(
     return Certification(
         claims=claims,
         wanted=wanted,
-        settings={name: claims.setting(setup, digest) for name, setup in clean.items()},
+        settings={name: setting_of(claims, setup, digest) for name, setup in clean.items()},
         attackers=numbers,
         attacked=attacked,
         cost_bounds={name: cost_bound(setup) for name, setup in clean.items()} if numbers else {},

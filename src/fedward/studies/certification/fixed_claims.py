@@ -16,11 +16,11 @@ from pydantic import Field
 from fedward.base.durable_files import write_atomically
 from fedward.base.randomness import check_draw
 from fedward.base.validate import InvalidValue
+from fedward.certificates.claims import Claims
 from fedward.certificates.claims_draw import CostClaims
 from fedward.certificates.confidence import ANY_TIME, Confidence
 from fedward.rundir.file_record import FileRecord
 from fedward.rundir.record_files import certificates, json_object
-from fedward.studies.certification.claims import Claims
 
 _FILE = "claims.json"
 _ANOTHER = "use another --out: other claims get fresh replicas there, with other sampling and other noise"

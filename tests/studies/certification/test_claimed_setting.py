@@ -7,11 +7,12 @@ import pytest
 
 from fedward.base.validate import InvalidValue
 from fedward.certificates.certified import averages, certify_setting
+from fedward.certificates.claims import Claims
 from fedward.certificates.paper import largest_k
 from fedward.certificates.prediction import certified_k
 from fedward.certificates.replica_scores import Replicas
 from fedward.config import experiment as config
-from fedward.studies.certification.claims import Claims, planned_ledger
+from fedward.studies.certification.claimed_setting import planned_ledger, setting_of
 from fedward.studies.training.setup import Setup, prepare
 
 FILE = """
@@ -60,7 +61,7 @@ def user_level() -> Setup:
 
 
 def test_the_curves_are_the_certificate_with_labels(user_level: Setup) -> None:
-    found = certify_setting(Claims(replicas=200).setting(user_level), replicas())
+    found = certify_setting(setting_of(Claims(replicas=200), user_level), replicas())
     for attack in found.certificate.attacks:
         curve = found.curve(attack.threat, sure=True)
         assert curve is not None
@@ -70,7 +71,7 @@ def test_the_curves_are_the_certificate_with_labels(user_level: Setup) -> None:
 
 def test_curves_without_confidence_take_the_means_as_they_are(user_level: Setup) -> None:
     own = replicas()
-    setting = Claims(replicas=200).setting(user_level)
+    setting = setting_of(Claims(replicas=200), user_level)
     found = certify_setting(setting, own)
     means = own.scores.mean(axis=0, dtype=np.float64)
     order = np.sort(means, axis=1)
@@ -87,7 +88,7 @@ def test_curves_without_confidence_take_the_means_as_they_are(user_level: Setup)
 
 def test_paper_mode_is_theorem_2_at_the_papers_epsilon(user_level: Setup) -> None:
     own = replicas()
-    found = certify_setting(Claims(replicas=200).setting(user_level), own)
+    found = certify_setting(setting_of(Claims(replicas=200), user_level), own)
     assert found.papers_epsilon is not None
     assert found.papers_epsilon == pytest.approx(0.2808, abs=5e-5)  # σ = 3, q = 0.1, T = 3: table 2
     top, best, second = averages(own)
@@ -102,7 +103,7 @@ def test_paper_mode_is_theorem_2_at_the_papers_epsilon(user_level: Setup) -> Non
 
 
 def test_the_largest_k_at_a_share_of_examples(user_level: Setup) -> None:
-    found = certify_setting(Claims(replicas=200).setting(user_level), replicas())
+    found = certify_setting(setting_of(Claims(replicas=200), user_level), replicas())
     curve = found.curve("inject", sure=False)
     assert curve is not None
     for share in (0.1, 0.5, 0.9):
@@ -114,7 +115,7 @@ def test_the_largest_k_at_a_share_of_examples(user_level: Setup) -> None:
 
 
 def test_a_wrong_top_class_is_never_certified_accuracy(user_level: Setup) -> None:
-    found = certify_setting(Claims(replicas=200).setting(user_level), replicas())
+    found = certify_setting(setting_of(Claims(replicas=200), user_level), replicas())
     assert all(curve.accuracy[0] <= 11 / 12 for curve in found.curves)
 
 
@@ -122,11 +123,11 @@ def test_instance_level_is_certified_against_poisoned_data_only() -> None:
     own = setup("insdp_fedavg", INSTANCE)
     ledger = planned_ledger(own)
     assert ledger.unit == "example"
-    setting = Claims(replicas=200).setting(own)
+    setting = setting_of(Claims(replicas=200), own)
     assert setting.behaviour == "data"
     assert sum(count for _, count in setting.spending) == 12  # 4 steps in each of 3 rounds
     with pytest.raises(InvalidValue, match="only poison their data"):
-        Claims(replicas=200, behaviour="anything").setting(own)
+        setting_of(Claims(replicas=200, behaviour="anything"), own)
 
 
 @pytest.mark.parametrize(
@@ -143,25 +144,25 @@ def test_instance_level_is_certified_against_poisoned_data_only() -> None:
 )
 def test_what_has_no_proof_is_refused_before_any_training(preset: str, options: str, why: str) -> None:
     with pytest.raises(InvalidValue, match=why):
-        Claims(replicas=200).setting(setup(preset, options))
+        setting_of(Claims(replicas=200), setup(preset, options))
 
 
 def test_a_budget_that_may_end_trainings_early_is_refused() -> None:
     own = FILE.format(preset="user_dp_fedavg", options=USER) + "epsilon = 5.0\n"
     with pytest.raises(InvalidValue, match="budget"):
-        Claims(replicas=200).setting(prepare(config.from_content(tomllib.loads(own), "test")))
+        setting_of(Claims(replicas=200), prepare(config.from_content(tomllib.loads(own), "test")))
 
 
 def test_another_number_of_replicas_than_planned_is_refused(user_level: Setup) -> None:
     with pytest.raises(InvalidValue, match="fixed beforehand"):
-        certify_setting(Claims(replicas=199).setting(user_level), replicas())
+        certify_setting(setting_of(Claims(replicas=199), user_level), replicas())
 
 
 def test_labels_are_needed(user_level: Setup) -> None:
     own = replicas()
     bare = Replicas(scores=own.scores, numbers=own.numbers, seed=1)
     with pytest.raises(InvalidValue, match="labels"):
-        certify_setting(Claims(replicas=200).setting(user_level), bare)
+        certify_setting(setting_of(Claims(replicas=200), user_level), bare)
 
 
 def test_added_examples_are_not_certified_where_their_number_weighs() -> None:
@@ -169,6 +170,6 @@ def test_added_examples_are_not_certified_where_their_number_weighs() -> None:
     own = setup("local_dp", INSTANCE)
     for threats in (("inject",), ("compromise", "inject")):
         with pytest.raises(InvalidValue, match="threat must be present or compromise where data sizes are"):
-            Claims(replicas=10, threats=threats).setting(own)
-    setting = Claims(replicas=10, threats=("present", "compromise")).setting(own)
+            setting_of(Claims(replicas=10, threats=threats), own)
+    setting = setting_of(Claims(replicas=10, threats=("present", "compromise")), own)
     assert setting.ledger.adjacency == "zero-out"

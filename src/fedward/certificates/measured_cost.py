@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from fedward.base.arrays_file import read_array
-from fedward.base.validate import InvalidValue
 from fedward.certificates.attack_cost import attackers_needed, corollary_1, cost_bounds, theorem_3
 from fedward.certificates.certified import Mode, papers_guarantee
 from fedward.certificates.confidence.betting import betting
 from fedward.certificates.setting import Setting
 from fedward.privacy.group import group_curve
 from fedward.privacy.guarantee import Unit
-from fedward.rundir.replica_store import stored_files
-from fedward.studies.training.setup import Setup
 
 TAUS = (1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0)
 
@@ -76,33 +71,6 @@ class AttackCosts:
             for m in self.measured
             if m.high < line.lower[m.attackers] or m.low > line.upper[m.attackers]
         )
-
-
-def costs_of_replicas(setup: Setup, path: Path, variant: str) -> NDArray[np.float64]:
-    """min(C, C̄) of every replica of a variant; C is the mean loss over all triggered test examples."""
-    bound = cost_bound(setup)
-    goal = setup.attack.goal if setup.attack is not None else None
-    if goal is None or not goal.triggered:
-        raise InvalidValue("attack cost needs an attack with triggered test examples, got none")
-    weights = np.array([len(examples) for _, examples in goal.triggered], dtype=np.float64)
-    found = np.stack([_per_replica(path, f"{variant}/cost.{name}") for name, _ in goal.triggered])
-    mean = (found * weights[:, None]).sum(axis=0) / weights.sum()
-    # A cost that is no number is no small one.
-    return np.where(np.isnan(mean), bound, np.minimum(mean, bound))
-
-
-def _per_replica(path: Path, key: str) -> NDArray[np.float64]:
-    return np.concatenate([read_array(file, key) for file in stored_files(path)])
-
-
-def cost_bound(setup: Setup) -> float:
-    """C̄ of an experiment."""
-    section = setup.experiment.attack
-    if section is None or section.cost_bound is None:
-        raise InvalidValue(
-            "attack cost needs a bound that is fixed beforehand: give cost_bound in the [attack] table"
-        )
-    return float(section.cost_bound)
 
 
 def attack_costs(
