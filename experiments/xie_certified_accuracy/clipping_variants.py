@@ -7,17 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fedward.studies.certification.claims import Claims
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from fedward.base.validate import InvalidValue
 from fedward.certificates.certified import averages, certify_setting
+from fedward.certificates.claims import Claims
 from fedward.certificates.paper import equation_6, theorem_2
 from fedward.config import experiment as config
 from fedward.privacy.accountants import epsilon_of
 from fedward.report.terminal.certified_table import record
 from fedward.rundir.store import RunDirectory
+from fedward.studies.certification.claimed_setting import setting_of
 from fedward.studies.replicas.replica_results import load_replicas
 from fedward.studies.training.setup import prepare
 
@@ -68,7 +69,7 @@ def compare(run: Path, kept: Path, noise: float, per_layer: float, data: str | N
         setup = prepare(config.from_content(contents[name], "run.json"), federation=flat.federation)
         scores = load_replicas(run, name)
         try:
-            each = certify_setting(Claims(replicas=len(scores), error=ERROR).setting(setup), scores)
+            each = certify_setting(setting_of(Claims(replicas=len(scores), error=ERROR), setup), scores)
         except InvalidValue as error:
             found[f"certified, {name}"] = {"refused": str(error)}
             continue
