@@ -44,7 +44,7 @@ def compare(run: Path, kept: Path, noise: float, per_layer: float, data: str | N
         name: f"clip={clip}, noise_multiplier={per_layer if clip.startswith('per') else noise:g}"
         for name, clip in CLIPS.items()
     }
-    contents = RunDirectory(run).manifest()["experiment"]["variants"]
+    contents = RunDirectory(run).manifest().variants or {}
     where = None if data is None else Path(data)
     flat = prepare(config.from_content(contents[papers["flat"]], "run.json"), where)
     ledger = flat.algorithm.planned_ledger(flat.federation.num_users, flat.experiment.rounds)

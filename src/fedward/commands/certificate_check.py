@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.table import Table
 
 from fedward.base.validate import InvalidValue
 from fedward.certificates.certificate import Certificate
@@ -21,7 +20,7 @@ from fedward.certificates.trust import list_trusted
 from fedward.commands.output import AsJson, answer
 from fedward.privacy.rounding import percent_down
 from fedward.report.terminal.certified_table import largest_k
-from fedward.report.terminal.console import plain_console
+from fedward.report.terminal.console import plain_console, say, table
 
 File = Annotated[
     Path, typer.Argument(help="A certificate (.json or .json.gz); its scores must lie beside it.")
@@ -107,20 +106,14 @@ def _certified(k: int) -> int | None:
 
 def _print(certificate: Certificate) -> None:
     console = plain_console()
-    table = Table("threat", "median k", "largest k", "certified at 1", "certified accuracy at 0", "at 1")
+    rows = []
     for attack in certificate.attacks:
         summary = _summary(attack.threat, attack.k)
         accuracy = ["labels not stored", ""]
         if attack.accuracy is not None:
-            padded = (*attack.accuracy, 0.0)
-            accuracy = [percent_down(share, 1) for share in padded[:2]]
-        table.add_row(
-            attack.threat,
-            largest_k(_certified(summary["median"]), attack.most),
-            largest_k(_certified(summary["most"]), attack.most),
-            percent_down(float((attack.k >= 1).mean()), 1),
-            *accuracy,
-        )
-    console.print(table)
-    for line in statements(certificate):
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
+            accuracy = [percent_down(share, 1) for share in (*attack.accuracy, 0.0)[:2]]
+        numbers = [largest_k(_certified(summary[key]), attack.most) for key in ("median", "most")]
+        rows.append([attack.threat, *numbers, percent_down(float((attack.k >= 1).mean()), 1), *accuracy])
+    headings = ["threat", "median k", "largest k", "certified at 1", "certified accuracy at 0", "at 1"]
+    console.print(table(headings, rows, left=len(headings)))
+    say(console, *statements(certificate))

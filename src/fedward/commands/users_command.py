@@ -17,7 +17,8 @@ from fedward.privacy import ACCOUNTANTS
 from fedward.privacy.caveats import add_caveat
 from fedward.privacy.rounding import epsilon_text
 from fedward.privacy.user_guarantees import Guarantees
-from fedward.report.terminal.console import plain_console
+from fedward.report.terminal.console import plain_console, say, table
+from fedward.rundir.manifest import Manifest
 from fedward.rundir.place import require_run
 from fedward.rundir.server_looks import add_looks
 from fedward.rundir.store import RunDirectory
@@ -48,7 +49,8 @@ def users(
     delta = open_unit("delta", _accounting_of_run(run, "delta") if delta is None else delta)
     accountant = _accounting_of_run(run, "accountant") if accountant is None else accountant
     one_of("accountant", accountant, ACCOUNTANTS)
-    caveat = _caveat(run)
+    manifest = _manifest(run)
+    caveat = "" if manifest is None else manifest.all_caveats
     central = RunDirectory(run).ledger() if (run / "ledger.json").exists() else None
     if user is not None:
         own = add_looks(ledgers.guarantee(user, delta, accountant), ledgers, central)
@@ -62,17 +64,13 @@ def users(
         return
     console = plain_console()
     console.print(_table(found))
-    console.print(str(found), highlight=False, soft_wrap=True)
-    console.print(f"the released models: {worst}", highlight=False, soft_wrap=True)
+    say(console, str(found), f"the released models: {worst}")
 
 
 def _require_stated(run: Path) -> None:
     """Refuses a run whose result states another ε than its ledgers come to; they can be read without it."""
-    try:
-        manifest = RunDirectory(run).manifest()
-    except InvalidValue:
-        return
-    if manifest.delta is not None and manifest.accountant is not None:
+    manifest = _manifest(run)
+    if manifest is not None and None not in (manifest.delta, manifest.accountant):
         RunDirectory(run).result()
 
 
@@ -88,27 +86,24 @@ def _accounting_of_run(run: Path, name: str) -> Any:
     return content[name]
 
 
-def _caveat(run: Path) -> str:
-    """What the run says of its initial weights; the ledgers can be read without it."""
+def _manifest(run: Path) -> Manifest | None:
+    """What is run; None where that is damaged: the ledgers can be read without it."""
     try:
-        return RunDirectory(run).manifest().all_caveats
+        return RunDirectory(run).manifest()
     except InvalidValue:
-        return ""
+        return None
 
 
 def _table(found: Guarantees) -> Table:
     """How many users have spent how much, in at most so many rows."""
     histogram = list(found.histogram())
     step = -(-len(histogram) // _ROWS)
-    table = Table("ε", "users")
-    for column in table.columns:
-        column.justify = "right"
+    rows = []
     for start in range(0, len(histogram), step):
         together = histogram[start : start + step]
-        first, last = together[0][0], together[-1][0]
-        label = _epsilon(first) if first == last else f"{_epsilon(first)} to {_epsilon(last)}"
-        table.add_row(label, f"{sum(count for _, count in together):,}")
-    return table
+        ends = dict.fromkeys((together[0][0], together[-1][0]))
+        rows.append((" to ".join(map(_epsilon, ends)), f"{sum(count for _, count in together):,}"))
+    return table(["ε", "users"], rows, left=0)
 
 
 def _epsilon(value: float) -> str:
