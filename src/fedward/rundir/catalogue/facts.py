@@ -86,6 +86,8 @@ def _read(path: Path) -> RunFacts:
     directory = RunDirectory(path)
     manifest = directory.manifest()
     experiment = dict(manifest.experiment)
+    if not experiment:
+        raise InvalidValue(f"{path / 'run.json'} is damaged or not of a run: it does not say 'experiment'")
     variants = experiment.pop("variants", None)
     about = experiment.pop("inference", None)
     if variants is not None:
