@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fedward.report.numbers import at_most, many, percent
 from fedward.report.page.templates import read
 from fedward.rundir.inference_record import InferenceRecord
-from fedward.rundir.results import IntervalRecord
+from fedward.rundir.results import IntervalRecord, MembershipResult
 
 _WORDS = tomllib.loads(read("inference_words.toml"))
 _SMALL = "0.01"
@@ -48,11 +48,13 @@ def findings(run: InferenceRecord) -> Iterator[str]:
         allowed = "" if most is None else f", and privacy allows {at_most(most)} at most"
         yield say["few"].format(found=between(point.tpr), allowed=allowed)
     yield say["advantage"].format(advantage=percent(best.advantage))
+    found = run.result
+    targets, shadows = (found.targets, found.shadows) if isinstance(found, MembershipResult) else (0, 0)
     yield _WORDS[run.kind]["asked"].format(
         positives=many(best.positives, str(run.about.get("unit", "round"))),
         negatives=f"{best.negatives:,}",
-        targets=many(getattr(run.result, "targets", 0), "attacked training"),
-        shadows=many(getattr(run.result, "shadows", 0), "training"),
+        targets=many(targets, "attacked training"),
+        shadows=many(shadows, "training"),
     )
     for rate in best.unresolved_fpr:
         least = round(1 / rate)
