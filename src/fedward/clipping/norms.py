@@ -32,6 +32,7 @@ class FlatNorm:
     """
 
     groups = 1
+    sizes = None
 
     def measure(self, update: Tensor) -> Bounds:
         return (l2_norm(update),)

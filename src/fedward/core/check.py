@@ -120,7 +120,7 @@ def refuse_own_tensors(module: nn.Module) -> None:
 
 def check_clipping(algorithm: Algorithm, size: int) -> None:
     """Checks that norm, policy and local trainer fit the model and each other, before a round is reserved."""
-    sizes = getattr(algorithm.norm, "sizes", None)
+    sizes = algorithm.norm.sizes
     if sizes is not None and sum(sizes) != size:
         raise InvalidValue(f"sizes of the layers must add up to {size} parameters, got {sum(sizes)}")
     bounds = bounds_of(algorithm, 0)

@@ -109,6 +109,10 @@ class Norm(Protocol):
     @property
     def groups(self) -> int: ...
 
+    @property
+    def sizes(self) -> tuple[int, ...] | None:
+        """How many coordinates each group has, in order; None where it fits any number of them."""
+
     def measure(self, update: Tensor) -> Bounds:
         """The L2 norm of each group of a finite update."""
 
