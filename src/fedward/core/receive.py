@@ -19,10 +19,10 @@ from fedward.core.types import Bounds, Job, Plan, Row, ServerState, Sight
 
 _Lost = Literal["dropped", "rejected"]
 Outcome = Literal["taken"] | _Lost
-"""What became of a user's row."""
+"""The outcome of a user's row: taken, or how it got lost."""
 
 _Sent = Tensor | _Lost
-"""What a user sends: a plain tensor of the model's shape, or how it got lost."""
+"""A row as the server has it: a plain tensor of the model's shape, or how it got lost."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
