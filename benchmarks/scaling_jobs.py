@@ -39,7 +39,7 @@ def users(given: argparse.Namespace) -> dict[str, Any]:
     backend = fedward.InProcess(model, federation)
     walls, processor, sizes = [], [], []
     start, begun = time.perf_counter(), time.process_time()
-    trained = fedward.train(algorithm, model, federation, rounds=given.rounds, seed=SEED, backend=backend)
+    trained = fedward.rounds(algorithm, model, federation, rounds=given.rounds, seed=SEED, backend=backend)
     for state, log in trained:
         walls.append(time.perf_counter() - start)
         processor.append(time.process_time() - begun)
@@ -113,7 +113,9 @@ def fedward_rounds(
     algorithm = private(federation, fedward.FixedSizeSampler(size=10), epochs=2, batch=10)
     with fedward.backends.Workers(model, federation, workers=given.workers) as workers:
         backend = workers if given.engine == "workers" else fedward.InProcess(model, federation)
-        for _ in fedward.train(algorithm, model, federation, rounds=given.rounds, seed=SEED, backend=backend):
+        for _ in fedward.rounds(
+            algorithm, model, federation, rounds=given.rounds, seed=SEED, backend=backend
+        ):
             yield
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import fedward
-from fedward.report.page import write
-from fedward.report.page.experiment_text import toml
+from fedward.config.toml_text import experiment_text
+from fedward.reports.page import write
 
 ROOT = Path(__file__).parents[1]
 BROWSER = runpy.run_path(str(ROOT / "tools" / "headless_browser.py"))
@@ -53,7 +53,7 @@ def command(name: str, out: Path, experiment: dict[str, Any], *options: str) -> 
         return out
     file = out.with_suffix(".toml")
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(toml(experiment) + "\n", encoding="utf8")
+    file.write_text(experiment_text(experiment) + "\n", encoding="utf8")
     called = [sys.executable, "-m", "fedward", name, str(file), "--out", str(out), *options]
     subprocess.run(called, check=True)
     return out

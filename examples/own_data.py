@@ -27,7 +27,7 @@ algorithm = fedward.presets.user_dp_fedavg(
 )
 backend = fedward.InProcess(model, federation)
 
-for state, _log in fedward.train(algorithm, model, federation, rounds=10, seed=7, backend=backend):
+for state, _log in fedward.rounds(algorithm, model, federation, rounds=10, seed=7, backend=backend):
     pass
 print(f"accuracy {backend.evaluate(state.parameters, federation.test).accuracy:.1%}")
 print(state.ledger.guarantee(delta=1e-3, accountant="pld"))

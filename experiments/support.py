@@ -20,6 +20,7 @@ from rich.progress import track
 from scipy import stats
 
 import fedward
+from published import add_place_options
 
 Record = dict[str, Any]
 
@@ -101,6 +102,7 @@ def parser(description: str) -> argparse.ArgumentParser:
     """The command line of an experiment on MNIST; ``description`` is the script's docstring."""
     made = argparse.ArgumentParser(description=description.splitlines()[0])
     made.add_argument("--data", help="where MNIST/raw lies; else FEDWARD_DATA")
+    add_place_options(made)
     return made
 
 

@@ -1,6 +1,6 @@
 """Starts the command ``fedward``: Ctrl-C has its short answer before anything large is imported.
 
-It lies beside the package, not in it: importing anything of ``fedward`` imports torch first.
+It lies beside the package, not in it: what a command needs of ``fedward`` may import torch, for seconds.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import unicodedata
 from types import FrameType
 from typing import NoReturn
 
+# The commands that store what they do: the same one goes on where it was left. As ``fedward.cli`` has them.
+RESUMED = frozenset({"certify", "infer", "pretrain", "replicas", "run", "sweep"})
 _PLAIN = dict(zip("–—→≤≥×·’∞", ("-", "-", "->", "<=", ">=", "x", "*", "'", "infinity"), strict=True))
 
 
@@ -40,7 +42,10 @@ def answer_ctrl_c() -> bool:
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
     # No exception: in the middle of an import it could be swallowed, or end as another error. Nothing has
     # begun yet that would have to be ended in order.
-    os.write(2, b"stopped by SIGINT; the same command goes on where it was left\n")
+    resumed = sys.argv[1:2] and sys.argv[1] in RESUMED
+    os.write(
+        2, b"stopped by SIGINT" + (b"; the same command goes on where it was left\n" if resumed else b"\n")
+    )
     os._exit(128 + number)
 
 

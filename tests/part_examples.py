@@ -35,9 +35,12 @@ from fedward.attacks.poisoning import (
     DistributedBackdoor,
     LabelFlip,
     PatternBackdoor,
+    Pixels,
     SemanticBackdoor,
     SinglePixel,
+    SlantedDigit,
     Square,
+    Triangle,
     WordBackdoor,
 )
 from fedward.clipping import (
@@ -152,6 +155,13 @@ PRESET_EXAMPLES: dict[str, Algorithm] = {
     "geometric_median": presets.geometric_median(**EVERYONE),
     "bulyan": presets.bulyan(**EVERYONE, malicious=2),
     "robust": presets.robust(**EVERYONE, rule=Krum(malicious=2)),
+    "composed": presets.composed(
+        sampler=PoissonSampler(rate=0.5),
+        local=tiny_sgd(),
+        policy=FixedBound(clip_bound=0.5),
+        aggregator=Mean(expected_cohort=6.0),
+        mechanism=GaussianNoise(multiplier=1.0),
+    ),
     "insdp_fedavg": presets.insdp_fedavg(**(COMMON | {"local": TINY_DP_SGD})),
     "insdp_fedsgd": presets.insdp_fedsgd(num_users=12, sampler=FixedSizeSampler(size=4), local=TINY_DP_SGD),
     "dopamine": presets.dopamine(num_users=12, sampler=FixedSizeSampler(size=4), local=TINY_DP_SGD),
@@ -160,6 +170,9 @@ PRESET_EXAMPLES: dict[str, Algorithm] = {
         num_users=12, sampler=PoissonSampler(rate=0.5), noise_multiplier=2.0, clip_bound=0.5
     ),
 }
+
+FEATURE_EXAMPLES: list[Any] = [BoldDigit(label=1, ink=0.3), SlantedDigit(label=1, slant=0.1)]
+PATTERN_EXAMPLES: list[Any] = [Pixels(places=((-1, -1), (0, 0))), Square(size=3, row=0), Triangle(size=2)]
 
 
 def parts(slot: str) -> list[Any]:

@@ -5,31 +5,27 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
-import fedward
+from attacks.poisoning.tiny_text import VOCABULARY, tiny_text
 from attacks.staged_training import train_under
-from fedward.aggregation import AGGREGATORS, Mean
+from fedward.aggregation import AGGREGATORS
 from fedward.attacks import Attack, NamedUsers, RandomUsers, Staged
 from fedward.attacks.model_poisoning import SkipLocalPrivacy
-from fedward.attacks.poisoning import SinglePixel, WordBackdoor, poison_examples
+from fedward.attacks.poisoning import SinglePixel, WordBackdoor
 from fedward.base.validate import InvalidValue
-from fedward.clipping import NoClipping
 from fedward.core.algorithm import Algorithm
-from fedward.core.parameters import FlatModule
-from fedward.core.receive import receive
-from fedward.core.round import finish_round
 from fedward.core.types import RoundLog, ServerState
 from fedward.local import SGD
-from fedward.mechanisms import NoNoise
-from fedward.sampling import FixedSizeSampler, PoissonSampler
+from fedward.models import build
+from fedward.sampling import PoissonSampler
+from fedward.testing import check_attack
 from part_examples import PRESET_EXAMPLES, parts
-from support import plan_simulated, tiny_algorithm, tiny_picture_model, tiny_pictures, tiny_sgd
+from support import tiny_algorithm, tiny_picture_model, tiny_pictures, tiny_sgd
 
 PICTURES, PICTURE_MODEL = tiny_pictures(), tiny_picture_model()
-
+TEXT = tiny_text(num_users=12)
 
 SOME_USERS = NamedUsers(users=(1, 4, 9))
 
@@ -54,80 +50,20 @@ def under(
     return train_under(staged, algorithm, PICTURE_MODEL, PICTURES, rounds=rounds, state=state)
 
 
-@pytest.mark.parametrize("part", POISONINGS, ids=repr)
-def test_a_poisoning_keeps_shapes_leaves_its_input_alone_and_repeats_itself(part: Any) -> None:
-    mine = PICTURES.user(1)
-    before = mine.x.clone(), mine.y.clone()  # type: ignore[union-attr]
-    part.check(PICTURES, 3)
-    for mask in (part.held_out(mine), part.eligible(mine)):
-        assert mask.shape == (6,)
-        assert mask.dtype == torch.bool
-    assert not bool((part.held_out(mine) & ~part.eligible(mine)).any())
-    for attacker in range(3):
-        bad = part.poison(mine, attacker, 3)
-        assert bad.x.shape == mine.x.shape  # type: ignore[union-attr]
-        assert bad.x.dtype == mine.x.dtype  # type: ignore[union-attr]
-        assert bad.y.tolist() == [part.target] * 6
-        results = [poison_examples(part, mine, attacker, 3, np.random.default_rng(0)) for _ in range(2)]
-        assert torch.equal(results[0].x, results[1].x)  # type: ignore[arg-type]
-        assert torch.equal(results[0].y, results[1].y)
-    assert torch.equal(before[0], mine.x)  # type: ignore[arg-type]
-    assert torch.equal(before[1], mine.y)
-
-
-@pytest.mark.parametrize("attack", ATTACKS, ids=repr)
-def test_a_training_under_attack_repeats_itself_and_goes_on_from_a_stored_state(attack: Attack) -> None:
-    staged = attack.stage(tiny_algorithm(), PICTURES, 1)
-    again = attack.stage(tiny_algorithm(), PICTURES, 1)
-    assert staged.adversary == again.adversary
-    whole, same = under(staged, staged.algorithm, rounds=3), under(again, again.algorithm, rounds=3)
-    for (one, _), (other, _) in zip(whole, same, strict=True):
-        assert torch.equal(one.parameters, other.parameters)
-    resumed = under(again, again.algorithm, rounds=3, state=whole[0][0])
-    assert torch.equal(resumed[-1][0].parameters, whole[-1][0].parameters)
-    assert resumed[-1][0].ledger == whole[-1][0].ledger
-    assert bool(torch.isfinite(whole[-1][0].parameters).all())
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Recorder(Mean):
-    """A mean that keeps every row that comes to it."""
-
-    rows: list[torch.Tensor]
-
-    def add(self, total: torch.Tensor, row: torch.Tensor, num_examples: int) -> torch.Tensor:
-        self.rows.append(row.clone())
-        return super().add(total, row, num_examples)
-
-
-@pytest.mark.parametrize("attack", ATTACKS, ids=repr)
-def test_an_attack_touches_its_own_users_data_and_rows_only(attack: Attack) -> None:
-    # So many that some attacker is always among them.
-    staged = attack.stage(tiny_algorithm(sampler=FixedSizeSampler(size=10)), PICTURES, 1)
-    before = staged.federation.examples.x.clone()  # type: ignore[union-attr]
-    rounds = []
-    for adversary in (staged.adversary, None):
-        recorder = Recorder(expected_cohort=6.0, rows=[])
-        algorithm = dataclasses.replace(
-            staged.algorithm, aggregator=recorder, mechanism=NoNoise(), policy=NoClipping()
+@pytest.mark.parametrize("part", [*parts("poisoning"), *parts("model poisoning"), *parts("who")], ids=repr)
+def test_a_part_of_an_attack_keeps_the_promises_of_its_kind(part: Any) -> None:
+    if isinstance(part, WordBackdoor):
+        model = build(
+            "word_lstm", input_shape=(), num_classes=TEXT.num_classes, vocabulary=VOCABULARY, seed=1
         )
-        state = algorithm.init(FlatModule(PICTURE_MODEL).parameters.clone())
-        plan = plan_simulated(algorithm, state, staged.federation, adversary, 1)
-        state = dataclasses.replace(state, ledger=state.ledger.reserve(0, plan.event))
-        rows = fedward.InProcess(PICTURE_MODEL, staged.federation).train(plan.jobs)
-        finish_round(algorithm, state, plan, receive(algorithm, state, plan, rows, 1), 1)
-        assert torch.equal(state.parameters, FlatModule(PICTURE_MODEL).parameters)
-        rounds.append(list(zip(plan.jobs, recorder.rows, strict=True)))
-    theirs = staged.adversary.users
-    assert theirs & {job.user for job, _ in rounds[0]}
-    for (job, sent), (honest, trained) in zip(*rounds, strict=True):
-        assert (job.user, job.num_examples, job.seed) == (honest.user, honest.num_examples, honest.seed)
-        if job.user not in theirs:
-            assert job.examples is None
-            assert (job.version, job.trainer) == ("", honest.trainer)
-            assert torch.equal(job.parameters, honest.parameters)
-            assert torch.equal(sent, trained)
-    assert torch.equal(before, staged.federation.examples.x)  # type: ignore[arg-type]
+        check_attack(part, federation=TEXT, model=model)
+    else:
+        check_attack(part)
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=repr)
+def test_an_attack_keeps_its_promises_in_a_training(attack: Attack) -> None:
+    check_attack(attack, federation=PICTURES, model=PICTURE_MODEL)
 
 
 @pytest.mark.parametrize("part", ATTACK_PARTS, ids=repr)

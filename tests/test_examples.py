@@ -7,7 +7,8 @@ import pytest
 
 from fedward.config.experiment import parse, read
 from fedward.rundir.store import open_run
-from fedward.studies.training.training_study import prepare, run
+from fedward.studies.training.training_study import prepare
+from training_steps import run
 
 ROOT = Path(__file__).parents[1]
 

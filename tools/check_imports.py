@@ -1,59 +1,30 @@
-"""The rooms of fedward, and a check that every import goes to a room below.
+"""A check that imports go one way: between the rooms of fedward, from its tests, and among its tools.
 
     python tools/check_imports.py          # exits with 1 and names every import that goes up
     python tools/check_imports.py --graph  # the rooms and what each of them knows, for docs/architecture.md
 
-No two rooms import each other, since an import may only go down this list. Imports inside functions and under
-``TYPE_CHECKING`` count like any others: a cycle that is hidden is one all the same.
+No two rooms import each other, since an import may only go down the list of ``rooms.py``. Imports inside
+functions and under ``TYPE_CHECKING`` count like any others: a cycle that is hidden is one all the same.
+``imports_of_tests.py`` has the rules for tests and tools.
 """
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[1] / "src"
-
-# From the ground floor up.
-ROOMS = (
-    *("version", "base", "privacy", "core"),
-    *("clipping", "sampling", "local", "aggregation", "mechanisms", "server"),
-    *("datasets", "models", "attacks", "presets"),
-    *("lockstep", "certificates", "backends"),
-    *("config", "rundir", "studies", "forecast", "report", "api"),
-    *("fedward", "commands", "cli", "__main__", "fedward_command"),
-)
-
-
-def room(module: str) -> str:
-    """The room of a module; the package itself, which hands out its public names, is one too."""
-    parts = module.split(".")
-    name = parts[0] if parts[0] != "fedward" or len(parts) == 1 else parts[1]
-    if name not in ROOMS:
-        sys.exit(f"{module} is in no room; give it one in {Path(__file__).name}")
-    return name
-
-
-def imported(tree: ast.AST, modules: set[str]) -> Iterator[tuple[int, str]]:
-    """Each fedward module that a file imports, with the line; ``from package import module`` included."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name.split(".")[0] == "fedward":
-                    yield node.lineno, alias.name
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "fedward":
-            for alias in node.names:
-                full = f"{node.module}.{alias.name}"
-                yield node.lineno, full if full in modules else str(node.module)
+from imports_of_tests import violations_of_tests
+from rooms import ROOMS, ROOT, SOURCE, imported, modules_in, room
 
 
 def imports(source: Path) -> Iterator[tuple[str, str, str]]:
     """Every import from one room into another: the place, the module and what it imports."""
-    files = {name(path, source): path for path in sorted(source.rglob("*.py"))}
+    files = modules_in(source)
+    # The command stands beside the package, which may call it before anything large is imported.
+    package = {"fedward", *(module for module in files if module.startswith("fedward."))}
     for module, path in files.items():
-        for line, target in imported(ast.parse(path.read_text(encoding="utf8")), set(files)):
+        for line, target in imported(path, package):
             if room(target) != room(module):
                 yield f"{path.relative_to(source)}:{line}", module, target
 
@@ -73,16 +44,11 @@ def graph(source: Path) -> dict[str, list[str]]:
     return {each: sorted(rooms, key=ROOMS.index) for each, rooms in known.items()}
 
 
-def name(path: Path, source: Path) -> str:
-    parts = path.relative_to(source).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
 if __name__ == "__main__":
     if "--graph" in sys.argv[1:]:
         for each, rooms in graph(SOURCE).items():
             print(f"{each}: {', '.join(rooms)}")
         sys.exit(0)
-    found = list(violations(SOURCE))
+    found = [*violations(SOURCE), *violations_of_tests(ROOT)]
     print("\n".join(found) if found else "imports go one way")
     sys.exit(1 if found else 0)

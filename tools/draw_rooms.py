@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from check_imports import ROOMS, SOURCE, graph
+from check_imports import graph
+from rooms import ROOMS, SOURCE
 
 TARGET = Path(__file__).parents[1] / "docs" / "rooms.svg"
 
@@ -17,11 +18,12 @@ TARGET = Path(__file__).parents[1] / "docs" / "rooms.svg"
 FLOORS = (
     ("commands",),
     ("api",),
-    ("report",),
+    ("reports",),
     ("forecast",),
     ("studies",),
     ("rundir",),
     ("config",),
+    ("testing",),
     ("lockstep", "certificates", "backends"),
     ("attacks", "presets"),
     ("datasets", "models"),

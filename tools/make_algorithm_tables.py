@@ -26,7 +26,7 @@ from fedward.config.attack_section import AttackSection
 from fedward.config.listing import KINDS
 from fedward.config.sections import Section
 from fedward.forecast.forecast import forecast
-from fedward.report.terminal.forecast_table import print_forecast
+from fedward.reports.terminal.forecast_table import print_forecast
 from fedward.studies.training.setup import Setup, prepare
 
 ROOT = Path(__file__).parents[1]
@@ -52,6 +52,7 @@ _SECTIONS = {
     "clip policy": "clip-policies",
     "server step": "server-steps",
     "aggregator": "aggregators",
+    "noise": "noise",
 }
 # All other kinds have a table of keys for each part, or none that a file could give.
 _KEYS_IN_THE_TABLE = ("attacker", "data poisoning", "pattern", "feature", "model poisoning")

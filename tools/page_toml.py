@@ -20,6 +20,7 @@ from typing import Any
 from fedward.config import pretraining_file
 from fedward.config.experiment import from_content
 from fedward.config.overrides import apply_changes
+from fedward.config.own_code import code_names
 from fedward.config.sweep_section import read_sweep
 from markdown_pages import Block, blocks
 
@@ -45,9 +46,13 @@ def files_of(page: str) -> Iterator[tuple[Block, dict[str, Any]]]:
 def check(content: dict[str, Any]) -> None:
     """Reads it as an experiment, a sweep or a pre-training.
 
+    One that names code of the page's own is read where the page runs it: the code is not there before.
+
     Raises:
       InvalidValue: if the file would be refused.
     """
+    if code_names(content):
+        return
     if "training" in content:
         pretraining_file.from_content(content)
     elif "sweep" in content:

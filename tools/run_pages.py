@@ -175,7 +175,10 @@ def _captured(do: Any, *, fails: bool = False) -> str:
 
 
 def _there(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # nor is the package that it would be in
+        return False
 
 
 @contextlib.contextmanager

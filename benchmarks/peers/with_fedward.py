@@ -50,7 +50,7 @@ def main() -> None:
         backend = fedward.InProcess(module, federation, engine="generic")
     try:
         clock.tick()
-        trained = fedward.train(
+        trained = fedward.rounds(
             algorithm, module, federation, rounds=given.rounds, seed=given.seed, backend=backend
         )
         for state, log in trained:

@@ -4,10 +4,13 @@
 
 100 users of 600 digits, cohorts of 20 with exactly P_m attackers of 20, FedAvg with batches of 40 and two
 local epochs. All images of an attacker get the pixel and the label 0. Finished trainings are kept in
-backdoor.jsonl beside this file, so it can be killed and started again; figures go to docs/attacks.
+backdoor.jsonl of --out, so it can be killed and started again; --publish puts them beside this file, and the
+figure into docs/attacks.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import matplotlib as mpl
 from rich.console import Console
@@ -17,6 +20,7 @@ from trainings import DOCS, HERE, Record, Training, band, carry_out, grouped, in
 import fedward
 from fedward.attacks import Attack, PerCohort
 from fedward.attacks.poisoning import SinglePixel
+from published import place_of
 
 RATE, RATE_DECAY = 0.5, 0.985
 SLOW = 0.1
@@ -60,7 +64,7 @@ def trainings(seeds: int, rounds: int) -> list[Training]:
     return tasks
 
 
-def show(records: list[Record]) -> None:
+def show(records: list[Record], file: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
@@ -120,13 +124,16 @@ def show(records: list[Record]) -> None:
     )
     axes[0, 0].legend(fontsize=7, loc="center right", bbox_to_anchor=(1, 0.3))
     axes[1, 0].legend(fontsize=6.5, loc="upper left")
-    figure.savefig(DOCS / "single_pixel.png", dpi=120)
+    figure.savefig(file, dpi=120)
 
 
 def main() -> None:
     options = seeds_and_rounds(__doc__, seeds=3, rounds=120)
+    place = place_of(options, HERE)
     tasks = trainings(options.seeds, options.rounds)
-    show(carry_out(tasks, HERE / "backdoor.jsonl", options))
+    found = carry_out(tasks, place.records("backdoor.jsonl"), options)
+    show(found, place.file("single_pixel.png"))
+    place.publish("backdoor.jsonl", "single_pixel.png", pictures=DOCS)
 
 
 if __name__ == "__main__":

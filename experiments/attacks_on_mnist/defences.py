@@ -5,13 +5,14 @@
 100 users of 600 digits, cohorts of 20 with exactly 4 attackers, who put the white pixel on all of their
 images and label them 0. Colluding attackers send the mean of their updates, all the same row. Defences know
 f = 4; clip bounds and noise are in ``DEFENCES``. Then Krum alone, against 8 of 20. Finished trainings are
-kept in defences.jsonl beside this file, so it can be killed and started again; the figure goes to
-docs/attacks.
+kept in defences.jsonl of --out, so it can be killed and started again; --publish puts them beside this file,
+and the figure into docs/attacks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -25,6 +26,7 @@ from fedward.attacks import Attack, PerCohort
 from fedward.attacks.model_poisoning import Collude
 from fedward.attacks.poisoning import SinglePixel
 from fedward.core.algorithm import Algorithm
+from published import place_of
 
 USERS, COHORT, BAD = 100, 20, 4
 DELTA = 1e-5
@@ -103,7 +105,7 @@ def spent(defence: str, rounds: int) -> str:
     return f"{papers:.2f} / {proven:.2f}" if proven < 1e5 else f"{papers:.1e} / {proven:.1e}"
 
 
-def show(records: list[Record], rounds: int) -> None:
+def show(records: list[Record], rounds: int, file: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
@@ -133,7 +135,7 @@ def show(records: list[Record], rounds: int) -> None:
         loc="lower right",
     )
     figure.suptitle(f"Single-pixel backdoor, 4 of 20 attack, {rounds} rounds: bars are means, dots are seeds")
-    figure.savefig(DOCS / "defences.png", dpi=120)
+    figure.savefig(file, dpi=120)
     krum = Table("8 of 20 attack", "accuracy, %", "success, %", "seeds")
     for name, found in groups.items():
         if "8 attack" in name:
@@ -146,8 +148,11 @@ def show(records: list[Record], rounds: int) -> None:
 
 def main() -> None:
     options = seeds_and_rounds(__doc__, seeds=3, rounds=120)
+    place = place_of(options, HERE)
     tasks = trainings(options.seeds, options.rounds) + against_krum(options.seeds, options.rounds)
-    show(carry_out(tasks, HERE / "defences.jsonl", options), options.rounds)
+    found = carry_out(tasks, place.records("defences.jsonl"), options)
+    show(found, options.rounds, place.file("defences.png"))
+    place.publish("defences.jsonl", "defences.png", pictures=DOCS)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,13 @@ Without clipping: FedAvg on ten digits, cohorts of 20 of 100 users; in one round
 distributed backdoor) trains longer than the others and scales its update by 20 (by 5), so that it alone
 decides the mean. With clipping: UserDP-FedAvg as in Xie et al. (digits 0 and 1, 200 users, S = 0.7, σ = 2.5,
 5 rounds, but Poisson sampling), 20 attackers, γ = 1 or 50; FedAvg under the same attack is the control.
-Finished trainings are kept in replacement.jsonl beside this file, so it can be killed and started again; the
-figure goes to docs/attacks.
+Finished trainings are kept in replacement.jsonl of --out, so it can be killed and started again; --publish
+puts them beside this file, and the figure into docs/attacks.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -24,6 +26,7 @@ from fedward.attacks.attack_types import Poisoning
 from fedward.attacks.model_poisoning import Scale, TrainAndScale
 from fedward.attacks.poisoning import DistributedBackdoor, LabelFlip, PatternBackdoor
 from fedward.attacks.poisoning.patterns import Triangle
+from published import place_of
 
 PATTERN = Triangle(size=6)
 ATTACKERS = 20
@@ -102,7 +105,7 @@ def trainings(seeds: int) -> list[Training]:
     return tasks
 
 
-def show(records: list[Record]) -> None:
+def show(records: list[Record], file: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
@@ -157,7 +160,7 @@ def show(records: list[Record]) -> None:
     axes[0, 0].set_ylabel("%")
     axes[1, 0].set_ylabel("attack cost of one model")
     axes[0, 0].legend(fontsize=8)
-    figure.savefig(DOCS / "model_replacement.png", dpi=120)
+    figure.savefig(file, dpi=120)
 
 
 def _gain(groups: dict[str, list[Record]]) -> Table:
@@ -177,7 +180,10 @@ def _gain(groups: dict[str, list[Record]]) -> Table:
 
 def main() -> None:
     options = seeds_and_rounds(__doc__, seeds=10, rounds=5)
-    show(carry_out(trainings(options.seeds), HERE / "replacement.jsonl", options))
+    place = place_of(options, HERE)
+    found = carry_out(trainings(options.seeds), place.records("replacement.jsonl"), options)
+    show(found, place.file("model_replacement.png"))
+    place.publish("replacement.jsonl", "model_replacement.png", pictures=DOCS)
 
 
 if __name__ == "__main__":

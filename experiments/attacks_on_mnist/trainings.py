@@ -99,7 +99,7 @@ def train(task: Training) -> Record:
     record: Record = {"name": task.name, "seed": task.seed, "rounds": task.rounds, "settings": task.digest}
     keys = ("accuracy", "loss", "attack_success", "attack_cost")
     record |= {key: [] for key in ("round", *keys, "honest_norm", "malicious_norm", "kept")}
-    states = fedward.train(
+    states = fedward.rounds(
         staged.algorithm,
         model,
         staged.federation,

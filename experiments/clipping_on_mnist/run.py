@@ -4,7 +4,7 @@
 
 600 iid users of 100 digits, Poisson sampling q = 0.2, one local epoch, mnist_cnn. For each way the model's
 noise is calibrated so that the whole training, looks included, spends ε = 8 at δ = 600^-1.1 by pld. Finished
-trainings are kept in results.jsonl beside this file, so it can be killed and started again.
+trainings are kept in results.jsonl of --out, so it can be killed and started again.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from fedward.core.parameters import ParameterSpec
 from fedward.privacy import noise_for
 
 sys.path.append(str(Path(__file__).parents[1]))  # for support.py, beside the folders of the experiments
+from published import Place, place_of
 from support import Record, carry_out, finished, grouped, mnist, seeds_and_rounds
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results.jsonl"
+RESULTS = "results.jsonl"
 USERS, RATE, EPSILON, DELTA = 600, 0.2, 8.0, 600**-1.1
 COHORT = USERS * RATE
 START = 1.0
@@ -93,7 +94,7 @@ def train(task: tuple[str, int, Algorithm, int]) -> Record:
     backend = fedward.InProcess(model, federation)
     accuracy, bounds = [], []
     assert federation.test is not None
-    for state, log in fedward.train(algorithm, model, federation, rounds=rounds, seed=seed, backend=backend):
+    for state, log in fedward.rounds(algorithm, model, federation, rounds=rounds, seed=seed, backend=backend):
         accuracy.append(backend.evaluate(state.parameters, federation.test).accuracy)
         bounds.append(log.bounds[0])
     return {
@@ -111,15 +112,15 @@ def new_model(seed: int) -> torch.nn.Module:
     return fedward.models.build("mnist_cnn", input_shape=(1, 28, 28), num_classes=10, seed=seed)
 
 
-def done(rounds: int) -> list[Record]:
-    return [record for record in finished(RESULTS) if record["rounds"] == rounds]
+def done(rounds: int, place: Place) -> list[Record]:
+    return [record for record in finished(place.records(RESULTS)) if record["rounds"] == rounds]
 
 
-def show(rounds: int) -> None:
+def show(rounds: int, place: Place) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    groups = grouped(done(rounds))
+    groups = grouped(done(rounds, place))
     # The ways are compared on the seeds that all of them have finished.
     common = set.intersection(*({record["seed"] for record in records} for records in groups.values()))
     groups = {name: [r for r in records if r["seed"] in common] for name, records in groups.items()}
@@ -146,16 +147,17 @@ def show(rounds: int) -> None:
     right.set(xlabel="round", ylabel="clip bound (first layer's, if per layer)")
     left.legend(fontsize=8)
     figure.suptitle(f"MNIST, 600 users, q = 0.2: every way to clip at ε = {EPSILON:g}, δ = {DELTA:.1e} (pld)")
-    figure.savefig(HERE / "accuracy.png", dpi=130)
+    figure.savefig(place.file("accuracy.png"), dpi=130)
     Console(width=120).print(table)
 
 
 def main() -> None:
     options = seeds_and_rounds(__doc__, seeds=3, rounds=40)
+    place = place_of(options, HERE)
     if options.show:
-        show(options.rounds)
+        show(options.rounds, place)
         return
-    known = {(record["name"], record["seed"]) for record in done(options.rounds)}
+    known = {(record["name"], record["seed"]) for record in done(options.rounds, place)}
     layers = ParameterSpec.of(new_model(0)).layer_sizes()
     ways = algorithms(options.rounds, layers).items()
     tasks = [
@@ -165,8 +167,9 @@ def main() -> None:
         if (name, seed) not in known
     ]
     tasks.sort(key=lambda task: task[1])
-    carry_out(train, tasks, RESULTS, options.data)
-    show(options.rounds)
+    carry_out(train, tasks, place.file(RESULTS), options.data)
+    show(options.rounds, place)
+    place.publish(RESULTS, "accuracy.png")
 
 
 if __name__ == "__main__":

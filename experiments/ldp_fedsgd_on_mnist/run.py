@@ -4,8 +4,8 @@ sizes under LDP (docs/references.md).
     python experiments/ldp_fedsgd_on_mnist/run.py --data DIR [--seeds 3] [--rounds 300]
 
 1,000 users of 60 digits, 200 of them in each round, logistic regression; every user sends one gradient,
-clipped to C_t, with noise of standard deviation C_t. Finished trainings are kept in results.jsonl beside this
-file, so it can be killed and started again.
+clipped to C_t, with noise of standard deviation C_t. Finished trainings are kept in results.jsonl of --out,
+so it can be killed and started again.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from fedward.clipping import FixedBound, HistogramMedian, PolynomialDecay, Quant
 from fedward.core.types import ClipPolicy
 
 sys.path.append(str(Path(__file__).parents[1]))  # for support.py, beside the folders of the experiments
+from published import Place, place_of
 from support import Record, carry_out, finished, grouped, mnist, seeds_and_rounds
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results.jsonl"
+RESULTS = "results.jsonl"
 USERS, COHORT, NOISE, RATE, DELTA = 1000, 200, 1.0, 20.0, 1e-5
 
 
@@ -72,7 +73,7 @@ def train(task: tuple[str, int, int]) -> Record:
     record: Record = {"name": name, "seed": seed, "rounds": rounds}
     record |= {key: [] for key in ("round", "accuracy", "loss", "bound")}
     assert federation.test is not None
-    for state, log in fedward.train(algorithm, model, federation, rounds=rounds, seed=seed, backend=backend):
+    for state, log in fedward.rounds(algorithm, model, federation, rounds=rounds, seed=seed, backend=backend):
         if (log.round + 1) % 5 == 0 or log.round + 1 == rounds:
             found = backend.evaluate(state.parameters, federation.test)
             for key, value in (
@@ -88,15 +89,15 @@ def train(task: tuple[str, int, int]) -> Record:
     return record
 
 
-def done(rounds: int) -> list[Record]:
-    return [record for record in finished(RESULTS) if record["rounds"] == rounds]
+def done(rounds: int, place: Place) -> list[Record]:
+    return [record for record in finished(place.records(RESULTS)) if record["rounds"] == rounds]
 
 
-def show(rounds: int) -> None:
+def show(rounds: int, place: Place) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    groups = grouped(done(rounds))
+    groups = grouped(done(rounds, place))
     table = Table("clip bound", "accuracy, %, last", "best round", "loss, last", "last bound", "seeds")
     figure, axes = plt.subplots(1, 3, figsize=(14, 4.4), layout="constrained")
     for name in policies(rounds):
@@ -121,7 +122,7 @@ def show(rounds: int) -> None:
     axes[2].set(xlabel="round", ylabel="clip bound", yscale="log")
     axes[1].legend(fontsize=7)
     figure.suptitle("LDP-FedSGD on MNIST, z = 1 at every user: means over seeds")
-    figure.savefig(HERE / "clip_bounds.png", dpi=120)
+    figure.savefig(place.file("clip_bounds.png"), dpi=120)
     console = Console(width=110)
     console.print(table)
     records = [record for found in groups.values() for record in found]
@@ -133,15 +134,17 @@ def show(rounds: int) -> None:
 
 def main() -> None:
     options = seeds_and_rounds(__doc__, seeds=3, rounds=300)
-    known = {(record["name"], record["seed"]) for record in done(options.rounds)}
+    place = place_of(options, HERE)
+    known = {(record["name"], record["seed"]) for record in done(options.rounds, place)}
     tasks = [
         (name, seed, options.rounds)
         for seed in range(options.seeds)
         for name in policies(options.rounds)
         if (name, seed) not in known and not options.show
     ]
-    carry_out(train, tasks, RESULTS, options.data)
-    show(options.rounds)
+    carry_out(train, tasks, place.file(RESULTS), options.data)
+    show(options.rounds, place)
+    place.publish(RESULTS, "clip_bounds.png")
 
 
 if __name__ == "__main__":

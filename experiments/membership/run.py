@@ -18,6 +18,7 @@ from table import show
 from trainings import SETTINGS, Task, attacked
 
 from fedward.privacy.guarantee import Unit
+from published import place_of
 from support import carry_out, finished, parser
 
 HERE = Path(__file__).parent
@@ -35,6 +36,7 @@ def main() -> None:
     options.add_argument("--small", action="store_true", help="2 seeds, 1 target, 4 shadows, 3 noise levels")
     options.add_argument("--show", action="store_true", help="only print and draw what is finished")
     given = options.parse_args()
+    place = place_of(given, HERE)
     if given.small:
         tasks = [
             Task(
@@ -53,7 +55,7 @@ def main() -> None:
             carry_out(attacked, tasks, results, given.data)
             show(finished(results), None)
         return
-    results = HERE / "results.jsonl"
+    results = place.records("results.jsonl")
     done = {(record["unit"], record["noise"], record["seed"]) for record in finished(results)}
     # One seed after the other: whatever is finished first can be compared.
     tasks = [
@@ -65,7 +67,8 @@ def main() -> None:
     ]
     if not given.show:
         carry_out(attacked, tasks, results, given.data)
-    show(finished(results), HERE / "membership.png")
+    show(finished(results), place.file("membership.png"))
+    place.publish("results.jsonl", "membership.png")
 
 
 if __name__ == "__main__":

@@ -20,16 +20,16 @@ Groups = Mapping[str, list[Record]]
 MEASURES = {"accuracy": "accuracy, %", "attack_success": "attack success, %"}
 
 
-def show(groups: Groups, spent: Mapping[str, str], folder: Path, size: str) -> None:
-    """Prints the tables, draws the pictures, and at the reported size puts the tables into the page."""
+def show(groups: Groups, spent: Mapping[str, str], folder: Path, size: str, page: Path | None) -> None:
+    """Prints the tables, draws the pictures, and puts the tables into the page where they are published."""
     tables = {"table_2": table_2(groups), "figure_9": figure_9(groups, spent)}
     for name, (head, rows) in tables.items():
         shown = Table(*head, title=name)
         for row in rows:
             shown.add_row(*row)
         Console(width=150).print(shown)
-        if not size:
-            put_between(folder / "README.md", name, markdown(head, rows))
+        if page is not None:
+            put_between(page, name, markdown(head, rows))
     mpl.use("Agg")
     draw_table_2(groups, folder / f"table_2{size}.png")
     draw_figure_9(groups, folder / f"figure_9{size}.png")

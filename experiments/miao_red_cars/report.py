@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from trainings import HERE
 
 from support import Record, interval
 
@@ -24,7 +24,7 @@ COMPARED = {
 }
 
 
-def show(groups: Groups, spent: Mapping[str, str], attacked: Sequence[int]) -> None:
+def show(groups: Groups, spent: Mapping[str, str], attacked: Sequence[int], file: Path) -> None:
     """Prints the tables and draws the picture.
 
     Args:
@@ -52,7 +52,7 @@ def show(groups: Groups, spent: Mapping[str, str], attacked: Sequence[int]) -> N
             ]
             replaced.add_row(how, spent[name], *cells, str(len(found)))
     console.print(poisoned, replaced, pairs(groups))
-    picture(groups, attacked)
+    picture(groups, attacked, file)
 
 
 def pairs(groups: Groups) -> Table:
@@ -75,7 +75,7 @@ def last(record: Record) -> float:
     return float(np.mean(record["attack_success"][-LAST:]))
 
 
-def picture(groups: Groups, attacked: Sequence[int]) -> None:
+def picture(groups: Groups, attacked: Sequence[int], file: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
@@ -99,4 +99,4 @@ def picture(groups: Groups, attacked: Sequence[int]) -> None:
     axes[0, 0].set_ylabel("red cars called bird, %")
     axes[1, 0].set_ylabel("accuracy on the other pictures, %")
     figure.suptitle("Red cars are birds: means over seeds")
-    figure.savefig(HERE / "red_cars.png", dpi=120)
+    figure.savefig(file, dpi=120)

@@ -5,8 +5,8 @@
 Ten of 100 users are in a round, a Dirichlet split, half a local epoch. The attackers act on the three models
 of warm_up.py in turn, which have never seen a red car. Three studies: attackers poison their data in every
 round; the same with weight decay; attackers replace the model in two chosen rounds, without defence, under
-central DP (CDP) and under clip norm decay (CND). Finished trainings are kept in results.jsonl beside this
-file, so it can be killed and started again.
+central DP (CDP) and under clip norm decay (CND). Finished trainings are kept in results.jsonl of --out, so it
+can be killed and started again.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from report import show
 from trainings import HERE, USERS, Training, model_of, options_of, red_cars, train
 
 import fedward
 from fedward.attacks import Attack
 from fedward.attacks.model_poisoning import TrainAndScale
 from fedward.core.algorithm import Algorithm
-from report import show
+from published import place_of
 from support import carry_out, finished, grouped
 
-RESULTS = HERE / "results.jsonl"
+RESULTS = "results.jsonl"
 COHORT, DELTA, WARM = 10, 1e-5, 3
 SAMPLER = fedward.FixedSizeSampler(size=COHORT)
 LOCAL = fedward.SGD(learning_rate=0.02, batch_size=20, steps=12, momentum=0.9)
@@ -101,14 +102,18 @@ def spent(name: str, rounds: int) -> str:
 
 def main() -> None:
     options = options_of(__doc__, seeds=4, rounds=6)
+    place = place_of(options, HERE)
+    results = place.records(RESULTS)
     if not options.show:
-        done = {(r["name"], r["seed"], r["rounds"], r["settings"]) for r in finished(RESULTS)}
+        done = {(r["name"], r["seed"], r["rounds"], r["settings"]) for r in finished(results)}
         wanted = tasks(options.seeds, options.rounds, options.weights, options.data)
         left = [task for task in wanted if (task.name, task.seed, task.rounds, task.digest) not in done]
-        carry_out(train, left, RESULTS)
-    records = [record for record in finished(RESULTS) if record["rounds"] == options.rounds]
+        carry_out(train, left, results)
+    records = [record for record in finished(results) if record["rounds"] == options.rounds]
     groups = {name: found for name in settings() if (found := grouped(records).get(name))}
-    show(groups, {name: spent(name, options.rounds) for name in groups}, ATTACKED)
+    picture = place.file("red_cars.png")
+    show(groups, {name: spent(name, options.rounds) for name in groups}, ATTACKED, picture)
+    place.publish(RESULTS, picture.name)
 
 
 if __name__ == "__main__":

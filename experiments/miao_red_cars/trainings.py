@@ -88,7 +88,7 @@ def train(task: Training) -> Record:
     keys = ("accuracy", "attack_success", "attack_cost")
     record |= {key: [] for key in (*keys, "bound", "honest_norm", "malicious_norm")}
     record["start"] = measure(backend, ParameterSpec.of(model).flatten(model), few).to_record()
-    for state, log in fedward.train(
+    for state, log in fedward.rounds(
         staged.algorithm,
         model,
         staged.federation,

@@ -4,7 +4,7 @@
 
 It starts from the weights of xie_table_3, trained on CIFAR-100 (``fedward pretrain``, or the script
 there). 80 honest users of 100, iid, five in a round; the other 20 are the attackers of run.py and stay away,
-with all red cars. Finished trainings are kept in warm_up.jsonl beside this file and their models in the
+with all red cars. Finished trainings are kept in warm_up.jsonl of --out and their models in the
 directory of the weights, so it can be killed and started again.
 """
 
@@ -17,9 +17,10 @@ import numpy as np
 from trainings import HERE, Training, model_of, options_of, red_cars, train
 
 import fedward
+from published import Place, place_of
 from support import carry_out, finished, interval
 
-RESULTS = HERE / "warm_up.jsonl"
+RESULTS = "warm_up.jsonl"
 LOCAL = fedward.SGD(learning_rate=0.02, batch_size=20, epochs=1, momentum=0.9, learning_rate_decay=0.97)
 
 
@@ -38,12 +39,12 @@ def training(seed: int, rounds: int, weights: Path, data: str | None) -> Trainin
     )
 
 
-def show(rounds: int) -> None:
+def show(rounds: int, place: Place) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
     # A model that was lost is trained again: one record for each seed.
-    records = {r["seed"]: r for r in finished(RESULTS) if r["rounds"] == rounds}.values()
+    records = {r["seed"]: r for r in finished(place.records(RESULTS)) if r["rounds"] == rounds}.values()
     if not records:
         raise SystemExit(f"no training of {rounds} rounds is finished")
     curves = 100 * np.array([[r["start"]["accuracy"], *r["accuracy"]] for r in records])
@@ -53,7 +54,7 @@ def show(rounds: int) -> None:
     axis.fill_between(at, curves.min(0), curves.max(0), alpha=0.2, lw=0)
     axis.set(xlabel="round", ylabel="test accuracy, %", ylim=(0, None))
     axis.set_title(f"FedAvg on CIFAR-10, mean and range of {len(curves)} seeds")
-    figure.savefig(HERE / "warm_up.png", dpi=120)
+    figure.savefig(place.file("warm_up.png"), dpi=120)
     for number in (0, 1, 5, 10, 20, 30, 40):
         if number < curves.shape[1]:
             print(f"round {number}: {interval(curves[:, number] / 100)} %")
@@ -61,14 +62,16 @@ def show(rounds: int) -> None:
 
 def main() -> None:
     options = options_of(__doc__, seeds=3, rounds=40)
+    place = place_of(options, HERE)
     if not options.show:
         tasks = [
             training(seed, options.rounds, options.weights, options.data)
             for seed in range(options.seeds)
             if not model_of(options.weights, seed).exists()
         ]
-        carry_out(train, tasks, RESULTS)
-    show(options.rounds)
+        carry_out(train, tasks, place.file(RESULTS))
+    show(options.rounds, place)
+    place.publish(RESULTS, "warm_up.png")
 
 
 if __name__ == "__main__":

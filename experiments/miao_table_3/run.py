@@ -17,6 +17,7 @@ sys.path.append(str(Path(__file__).parents[1]))  # for support.py, beside the fo
 from table import show
 from trainings import Setting, Task, attacked
 
+from published import add_place_options, place_of
 from support import carry_out, finished
 
 HERE = Path(__file__).parent
@@ -28,10 +29,12 @@ def main() -> None:
     assert __doc__
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--data", help="where lfw/lfw48.npz lies; else FEDWARD_DATA")
+    add_place_options(options)
     options.add_argument("--seeds", type=int, default=SEEDS)
     options.add_argument("--small", action="store_true", help="2 and 5 users, 20 rounds, 2 seeds")
     options.add_argument("--show", action="store_true", help="only print and draw what is finished")
     given = options.parse_args()
+    place = place_of(given, HERE)
     if given.small:
         with tempfile.TemporaryDirectory() as folder:
             results = Path(folder) / "results.jsonl"
@@ -44,7 +47,7 @@ def main() -> None:
             carry_out(attacked, tasks, results)
             show(finished(results), None)
         return
-    results = HERE / "results.jsonl"
+    results = place.records("results.jsonl")
     done = {(record["defence"], record["users"], record["seed"]) for record in finished(results)}
     # One seed after the other: whatever is finished first can be compared.
     tasks = [
@@ -56,7 +59,8 @@ def main() -> None:
     ]
     if not given.show:
         carry_out(attacked, tasks, results)
-    show(finished(results), HERE / "auc.png")
+    show(finished(results), place.file("auc.png"))
+    place.publish("results.jsonl", "auc.png")
 
 
 if __name__ == "__main__":

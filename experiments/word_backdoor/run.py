@@ -4,13 +4,14 @@
 
 DIR holds blogs/users.jsonl and a file in glove/. All trainings start from one model, trained here once on
 other bloggers who are taken as public (start.pt, 2 MB, made here at first); then 500 bloggers train on, some
-of whom plant the three sentences about London. Finished trainings are kept in results.jsonl beside this
-file, so it can be killed and started again; --show only prints and draws. --small is a few rounds of few
-users, in files of its own. Two processes with one thread each.
+of whom plant the three sentences about London. Finished trainings are kept in results.jsonl of --out, so it
+can be killed and started again; --show only prints and draws. --small is a few rounds of few users, in files
+of its own. Two processes with one thread each.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from dataclasses import replace
@@ -31,6 +32,7 @@ from defences import DEFENCES, FACTOR
 from pictures import draw, tables
 
 import support
+from published import place_of
 from support import Record, finished
 
 HERE = Path(__file__).parent
@@ -62,7 +64,7 @@ def train(task: Task) -> Record:
     network.load_state_dict(torch.load(start_file(size), weights_only=True))
     backend = fedward.InProcess(network, federation)
     adversary = staged.adversary if attackers else None
-    for state, _ in fedward.train(
+    for state, _ in fedward.rounds(
         algorithm, network, federation, backend=backend, rounds=size.rounds, seed=seed, adversary=adversary
     ):
         pass
@@ -105,7 +107,8 @@ def flat(network: torch.nn.Module) -> torch.Tensor:
 
 
 def start_file(size: Size) -> Path:
-    return HERE / ("start-small.pt" if size.small else "start.pt")
+    """Where the model lies that all trainings start from."""
+    return Path("weights") / ("word-backdoor-small.pt" if size.small else "word-backdoor.pt")
 
 
 def main() -> None:
@@ -115,12 +118,16 @@ def main() -> None:
     made.add_argument("--small", action="store_true", help="few rounds of few users")
     made.add_argument("--show", action="store_true", help="only show what is finished")
     options = made.parse_args()
+    place = place_of(options, HERE)
     size = Size.few() if options.small else Size(rounds=options.rounds)
-    results = HERE / ("results-small.jsonl" if options.small else "results.jsonl")
+    small = "-small" if options.small else ""
+    results = place.records(f"results{small}.jsonl")
     if not options.show:
         torch.set_num_threads(1)
         if not start_file(size).exists():
+            start_file(size).parent.mkdir(parents=True, exist_ok=True)
             start(size, options.data, start_file(size))
+        shutil.copyfile(start_file(size).with_suffix(".json"), place.file("start.json"))
         done = {(r["defence"], r["attackers"], r["seed"], r["rounds"]) for r in finished(results)}
         tasks = [task for task in planned(size, options.seeds, options.data) if key(task) not in done]
         support.carry_out(train, tasks, results, options.data)
@@ -128,8 +135,9 @@ def main() -> None:
     tables(records, size)
     draw(
         [r for r in records if r["rounds"] == size.rounds],
-        HERE / ("results-small.png" if options.small else "results.png"),
+        place.file(f"results{small}.png"),
     )
+    place.publish(results.name, "results.png", "start.json")
 
 
 if __name__ == "__main__":

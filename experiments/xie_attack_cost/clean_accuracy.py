@@ -2,7 +2,7 @@
 
     python experiments/xie_attack_cost/clean_accuracy.py [--runs runs]
 
-From the replicas of run.py without attackers; kept in clean_accuracy.json beside this file.
+From the replicas of run.py without attackers; published in clean_accuracy.json beside this file.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))  # for what the experiments share, beside their folders
 from certification import Record, options
+
+from published import place_of
 
 HERE = Path(__file__).parent
 USERS = {1.3: 99.50, 1.6: 99.06, 1.9: 96.52, 2.2: 93.39, 2.5: 88.99}
@@ -51,7 +53,9 @@ def rows(runs: Path) -> list[Record]:
 
 
 if __name__ == "__main__":
-    kept = rows(options(__doc__, replicas=100).runs)
-    (HERE / "clean_accuracy.json").write_text(json.dumps(kept, indent=1) + "\n")
+    chosen = options(__doc__, replicas=100)
+    place, kept = place_of(chosen, HERE), rows(chosen.runs)
+    place.file("clean_accuracy.json").write_text(json.dumps(kept, indent=1) + "\n")
+    place.publish("clean_accuracy.json")
     for row in kept:
         print(row)

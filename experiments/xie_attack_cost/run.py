@@ -5,7 +5,8 @@
     python experiments/xie_attack_cost/run.py figure_8 --data DIR [--replicas 100] [--small]
     python experiments/xie_attack_cost/run.py figure_8_noise --data DIR [--replicas 100] [--small]
 
-Trainings are kept in runs/ and gone on with after a kill; what was found is kept beside this file.
+Trainings are kept in runs/ and gone on with after a kill; what was found is put into --out, and
+beside this file by --publish.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import Any
 sys.path.append(str(Path(__file__).parents[1]))  # for what the experiments share, beside their folders
 from certification import Record, certified, fedward, options, varied
 from pictures import figure_2, figure_3, figure_5, figure_8, figure_8_noise
+
+from published import place_of
 
 HERE = Path(__file__).parent
 ATTACKS = ("backdoor", "distributed", "label_flip")
@@ -92,11 +95,14 @@ if __name__ == "__main__":
     chosen = options(__doc__, replicas=100)
     if not figure:
         sys.exit(f"say which: {', '.join(FIGURES)}")
+    place = place_of(chosen, HERE)
     measured, draw = FIGURES[figure]
     found = measured(chosen)
-    (HERE / f"{figure}.json").write_text(json.dumps(found) + "\n")
-    draw(found, HERE / f"{figure}.png")
+    place.file(f"{figure}.json").write_text(json.dumps(found) + "\n")
+    draw(found, place.file(f"{figure}.png"))
     if figure == "figure_3":
-        figure_5(found, HERE / "figure_5.png")
+        figure_5(found, place.file("figure_5.png"))
+    more = ("figure_5.png",) if figure == "figure_3" else ()
+    place.publish(f"{figure}.json", f"{figure}.png", *more)
     for line in crossed(found) or ["no measured cost crosses a bound"]:
         print(line)

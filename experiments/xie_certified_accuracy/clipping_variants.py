@@ -16,7 +16,7 @@ from fedward.certificates.claims import Claims
 from fedward.certificates.paper import equation_6, theorem_2
 from fedward.config import experiment as config
 from fedward.privacy.accountants import epsilon_of
-from fedward.report.terminal.certified_table import record
+from fedward.reports.terminal.certified_table import record
 from fedward.rundir.store import RunDirectory
 from fedward.studies.certification.claimed_setting import setting_of
 from fedward.studies.replicas.replica_results import load_replicas

@@ -4,8 +4,8 @@
 
 FIGURE is users (1(a), 7(a)), examples (1(c)), clipping (14), cifar_users (1(b)), cifar_examples (1(d)) or
 cifar_clipping (15). --small is every second noise level of figure 1. Trainings are kept in runs/ and gone on
-with after a kill; what was found is kept beside this file. CIFAR-10 starts from weights/cifar100.pt, which is
-made first where it is missing.
+with after a kill; what was found is put into --out, and beside this file by --publish. CIFAR-10 starts
+from weights/cifar100.pt, which is made first where it is missing.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from cifar_start import pretrained
 from clipping_variants import CLIPS, compare
 from rich.console import Console
 from rich.table import Table
+
+from published import place_of
 
 HERE = Path(__file__).parent
 NOISE = {
@@ -55,6 +57,7 @@ if __name__ == "__main__":
     chosen = options(__doc__, replicas=1000)
     if not figure:
         sys.exit(f"say which: {', '.join([*NOISE, *CLIPPED])}")
+    place = place_of(chosen, HERE)
     file, name = HERE / f"{figure}.toml", f"xie-{figure}"
     more: tuple[str, ...] = ()
     if figure.startswith("cifar"):
@@ -65,16 +68,18 @@ if __name__ == "__main__":
             *varied("algorithm.noise_multiplier", CLIPPED[figure]),
         )
         run = fedward("replicas", file, chosen, name, *axes, *more)
-        found = compare(run, HERE / figure, *CLIPPED[figure], chosen.data)
+        found = compare(run, place.file(figure), *CLIPPED[figure], chosen.data)
     else:
         local = "local." if figure.endswith("examples") else ""
         levels = NOISE[figure][::2] if chosen.small else NOISE[figure]
         run = fedward(
             "certify", file, chosen, name, *varied(f"algorithm.{local}noise_multiplier", levels), *more
         )
-        keep(run, {"certified.json": f"{figure}.json", "certified_accuracy.png": f"{figure}.png"}, HERE)
+        keep(run, {"certified.json": f"{figure}.json", "certified_accuracy.png": f"{figure}.png"}, place.out)
         found = certified(run)
         if figure == "cifar_examples":  # table 5; those of the others are in the folders of tables 2 to 4
             kept = {name.rpartition("=")[2]: each.tolist() for name, each in accuracies(run).items()}
-            (HERE / "table_5.json").write_text(json.dumps(kept) + "\n")
+            place.file("table_5.json").write_text(json.dumps(kept) + "\n")
+            place.publish("table_5.json")
+    place.publish(f"{figure}.json", f"{figure}.png")
     Console(width=120).print(largest(found))

@@ -5,7 +5,7 @@
 DIR holds sent140/users.csv and a file in glove/. Three studies (studies.py): the paper's own setting, 3
 rounds of 10 users and 256 units; a smaller model from the start; and attackers, from a model that public
 accounts have begun to train (start-*.pt, made here at first). Finished trainings are kept in results.jsonl
-beside this file, so it can be killed and started again; --show only prints and draws. --small is two rounds
+of --out, so it can be killed and started again; --show only prints and draws. --small is two rounds
 of everything, in files of its own. Two processes with one thread each.
 """
 
@@ -30,6 +30,7 @@ from accounts import accounts, begin, network
 from pictures import draw, tables
 
 import support
+from published import place_of
 from studies import Training, trainings
 from support import Record, finished
 
@@ -77,7 +78,7 @@ def train(task: tuple[Training, str | None]) -> Record:
             record[key].append(found[key])
 
     note(0, torch.nn.utils.parameters_to_vector(p for p in model.parameters() if p.requires_grad).detach())
-    for state, log in fedward.train(
+    for state, log in fedward.rounds(
         algorithm,
         model,
         federation,
@@ -92,7 +93,7 @@ def train(task: tuple[Training, str | None]) -> Record:
 
 
 def start_file(training: Training) -> Path:
-    return HERE / f"start-{training.seed}.pt"
+    return Path("weights") / f"sent140-start-{training.seed}.pt"
 
 
 def main() -> None:
@@ -101,7 +102,9 @@ def main() -> None:
     made.add_argument("--small", action="store_true", help="two rounds of everything")
     made.add_argument("--show", action="store_true", help="only show what is finished")
     options = made.parse_args()
-    results = HERE / ("results-small.jsonl" if options.small else "results.jsonl")
+    place = place_of(options, HERE)
+    small = "-small" if options.small else ""
+    results = place.records(f"results{small}.jsonl")
     wanted = list(trainings(1 if options.small else options.seeds))
     if options.small:
         wanted = [replace(training, rounds=2) for training in wanted]
@@ -111,11 +114,13 @@ def main() -> None:
         left = [t for t in wanted if (t.name, t.seed, t.rounds) not in done]
         for training in left:
             if training.study == "begun" and not start_file(training).exists():
+                start_file(training).parent.mkdir(parents=True, exist_ok=True)
                 begin(training, options.data, start_file(training))
         support.carry_out(train, [(training, options.data) for training in left], results, options.data)
     records = finished(results)
     tables(records)
-    draw(records, HERE / ("results-small.png" if options.small else "results.png"))
+    draw(records, place.file(f"results{small}.png"))
+    place.publish(results.name, "results.png")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ The table is about one round. Its users start from the same model, so all cohort
 share the 200 trainings of the users: M replicas of nine noise levels cost little more than one. The initial
 model was trained on CIFAR-100 without privacy (cifar100.toml); that is done first, unless --weights DIR
 has it. A seed draws the new last layer and the local shuffles, a replica the cohort and the noise. Finished
-seeds are kept in results.jsonl beside this file, so it can be killed and started again.
+seeds are kept in results.jsonl of --out, so it can be killed and started again.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from fedward.models.initial_weights import load_weights
 sys.path.append(str(Path(__file__).parents[1]))  # for support.py, beside the folders of the experiments
 from cifar_start import pretrained
 
+from published import Place, place_of
 from support import Record, carry_out, finished, half_width, parser
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results.jsonl"
+RESULTS = "results.jsonl"
 PAPER = {0: 81.90, 1.7: 81.82, 2.3: 80.09, 2.6: 79.27, 3: 77.89, 4: 73.07, 6: 64.36, 8: 57.92, 10: 54.59}
 USERS, COHORT, BOUND, DELTA = 200, 40, 1.0, 0.0029
 SAMPLER = fedward.FixedSizeSampler(size=COHORT)
@@ -104,8 +105,8 @@ def epsilon(noise: float) -> str:
     return " / ".join(f"{value:.4f}" for value in values)
 
 
-def show() -> None:
-    found = finished(RESULTS)
+def show(place: Place) -> None:
+    found = finished(place.records(RESULTS))
     table = Table("σ", "ε (moments / rdp)", "paper", "measured", "deviation of one run", "runs", "by seed")
     for noise, printed in PAPER.items():
         runs = [100 * np.array(record["accuracy"][f"{noise:g}"]) for record in found]
@@ -120,10 +121,10 @@ def show() -> None:
             ", ".join(f"{values.mean():.1f}" for values in runs),
         )
     Console(width=130).print(table)
-    picture(found)
+    picture(found, place.file("accuracy.png"))
 
 
-def picture(found: list[Record]) -> None:
+def picture(found: list[Record], file: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
@@ -139,7 +140,7 @@ def picture(found: list[Record]) -> None:
     axis.set(xlabel="noise σ", ylabel="test accuracy, %")
     axis.set_title("UserDP-FedAvg, airplane or bird, one round")
     axis.legend()
-    figure.savefig(HERE / "accuracy.png", dpi=120)
+    figure.savefig(file, dpi=120)
 
 
 def main() -> None:
@@ -152,13 +153,15 @@ def main() -> None:
     made.add_argument("--small", action="store_true", help="two seeds of five replicas")
     made.add_argument("--show", action="store_true", help="only draw what is finished")
     options = made.parse_args()
+    place = place_of(options, HERE)
     if not options.show:
         seeds, replicas = (2, 5) if options.small else (options.seeds, options.replicas)
-        done = {record["seed"] for record in finished(RESULTS)}
+        done = {record["seed"] for record in finished(place.file(RESULTS))}
         weights = pretrained(options.weights, options.data)
         left = [Task(seed, replicas, weights, options.data) for seed in range(seeds) if seed not in done]
-        carry_out(train, left, RESULTS)
-    show()
+        carry_out(train, left, place.file(RESULTS))
+    show(place)
+    place.publish(RESULTS, "accuracy.png")
 
 
 if __name__ == "__main__":

@@ -23,9 +23,10 @@ from rows import HERE, TABLES, inside
 
 import fedward
 from fedward.local import DPSGD
+from published import place_of
 from support import Record, carry_out, finished, half_width, mnist, parser
 
-RESULTS = HERE / "initial_models.jsonl"
+RESULTS = "initial_models.jsonl"
 ROUNDS = 3
 RUNS = ("2:1=40", "2:2.3=300", "2:3=300", "4:1=100", "4:10=100", "4:15=100")
 
@@ -67,7 +68,7 @@ def train(task: Task) -> Record:
     federation = mnist(users, (0, 1))
     model = fedward.models.build("mnist_cnn", input_shape=(1, 28, 28), num_classes=2, seed=task.seed)
     backend = fedward.InProcess(model, federation)
-    for state, _ in fedward.train(rule, model, federation, rounds=ROUNDS, seed=task.seed, backend=backend):
+    for state, _ in fedward.rounds(rule, model, federation, rounds=ROUNDS, seed=task.seed, backend=backend):
         pass
     assert federation.test is not None
     accuracy = backend.evaluate(state.parameters, federation.test).accuracy
@@ -80,14 +81,16 @@ def main() -> None:
     made.add_argument("--runs", action="append", metavar="TABLE:σ=N", help="how many runs at which noise")
     made.add_argument("--show", action="store_true", help="only print what is finished")
     options = made.parse_args()
-    done = {Task(r["table"], r["noise_multiplier"], r["seed"]) for r in finished(RESULTS)}
+    place = place_of(options, HERE)
+    results = place.records(RESULTS)
+    done = {Task(r["table"], r["noise_multiplier"], r["seed"]) for r in finished(results)}
     wanted = [
         Task(int(table), float(noise), seed)
         for table, noise, number in (each.replace("=", ":").split(":") for each in options.runs or RUNS)
         for seed in range(int(number))
     ]
     if not options.show:
-        carry_out(train, [task for task in wanted if task not in done], RESULTS, options.data)
+        carry_out(train, [task for task in wanted if task not in done], results, options.data)
 
     shown = Table("table", "σ", "paper", "measured", "95 % interval", "deviation of one run", "runs", "in it")
     for table in TABLES:
@@ -95,7 +98,7 @@ def main() -> None:
             values = 100 * np.array(
                 [
                     r["accuracy"]
-                    for r in finished(RESULTS)
+                    for r in finished(results)
                     if (r["table"], r["noise_multiplier"]) == (table.number, noise)
                 ]
             )
@@ -112,6 +115,7 @@ def main() -> None:
                     "yes" if inside(printed, mean, half) else "no",
                 )
     Console(width=120).print(shown)
+    place.publish(RESULTS)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 from rows import HERE, TABLES, PaperTable, rows
 
+from published import place_of
 from support import markdown, put_between
 
 SMALL = {2: (1.0, 3.0), 4: (1.0, 15.0)}
@@ -93,7 +94,7 @@ def picture(found: dict[str, list[Record]], file: Path) -> None:
 def main() -> None:
     assert __doc__
     chosen = options(__doc__, replicas=1000, still=100, show="train nothing; print and draw what is finished")
-    small = "-small" if chosen.small else ""
+    place, small = place_of(chosen, HERE), "-small" if chosen.small else ""
     if small:
         chosen.replicas, chosen.still, chosen.runs = min(chosen.replicas, 4), 2, chosen.runs / "small"
     found: dict[str, list[Record]] = {}
@@ -102,15 +103,18 @@ def main() -> None:
         if not chosen.show:
             train(table, levels, chosen)
         found[table.name] = rows(table, chosen.runs, levels)
-        (HERE / f"{table.name}{small}.json").write_text(json.dumps(found[table.name], indent=1) + "\n")
+        record = place.file(f"{table.name}{small}.json")
+        record.write_text(json.dumps(found[table.name], indent=1) + "\n")
         lines = [cells(row) for row in found[table.name]]
         shown = Table(*HEAD, title=f"Table {table.number}: {table.algorithm}")
         for line in lines:
             shown.add_row(*line)
         Console(width=150).print(shown)
-        if not small:
+        if place.publishes:
+            place.publish(record.name)
             put_between(HERE / "README.md", table.name, markdown(HEAD, lines))
-    picture(found, HERE / f"accuracy{small}.png")
+    picture(found, place.file(f"accuracy{small}.png"))
+    place.publish("accuracy.png")
 
 
 if __name__ == "__main__":

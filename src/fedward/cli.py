@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import Annotated, NoReturn
+from collections.abc import Callable, Mapping
+from typing import Annotated, ClassVar, NoReturn
 
 import typer
 
@@ -14,6 +15,7 @@ from fedward.commands import certificate_command, infer_command, runs_command
 from fedward.commands.certificate_check import check
 from fedward.commands.certify_command import certify_command
 from fedward.commands.check_command import check_command
+from fedward.commands.help_text import PlainCommand, Sections
 from fedward.commands.ledger_command import ledger
 from fedward.commands.list_command import list_command
 from fedward.commands.new_command import new_command
@@ -27,36 +29,78 @@ from fedward.commands.show_command import show
 from fedward.commands.sweep_command import sweep_command
 from fedward.commands.users_command import users
 from fedward.core.failure import TrainingFailed
-from fedward.report.terminal.console import plain_console
+from fedward.reports.terminal.console import plain_console
 from fedward.version import __version__
+
+_TRAINING = "--noise-multiplier 3 --sampling-rate 0.1 --rounds 3"
+
+# The commands that store what they do: the same one goes on where it was left.
+RESUMED = frozenset({"certify", "infer", "pretrain", "replicas", "run", "sweep"})
+
+# Each command, its function and an example, in the sections of the help.
+COMMANDS: dict[str, dict[str, tuple[Callable[..., None], str]]] = {
+    "Experiments": {
+        "new": (new_command, "fedward new experiment.toml --preset user_dp_fedavg --data digits"),
+        "check": (check_command, "fedward check experiment.toml"),
+        "run": (run_command, "fedward run experiment.toml --set rounds=20"),
+        "sweep": (sweep_command, "fedward sweep sweep.toml"),
+        "pretrain": (pretrain_command, "fedward pretrain public.toml --out weights/public.pt"),
+    },
+    "Results": {
+        "report": (report_command, "fedward report runs/experiment --out report.html"),
+        "show": (show, "fedward show krum"),
+        "list": (list_command, "fedward list preset"),
+    },
+    "Privacy": {
+        "epsilon": (epsilon, f"fedward epsilon {_TRAINING} --delta 1e-5"),
+        "calibrate": (
+            calibrate,
+            "fedward calibrate --epsilon 2 --delta 1e-5 --sampling-rate 0.1 --rounds 100",
+        ),
+        "ledger": (ledger, "fedward ledger runs/experiment"),
+        "users": (users, "fedward users runs/experiment --user 3"),
+    },
+    "Certificates": {
+        "replicas": (replicas_command, "fedward replicas experiment.toml -m 100"),
+        "certify": (certify_command, "fedward certify experiment.toml -m 1000"),
+        "plan": (plan_command, "fedward plan --k 3 --epsilon 2 --pilot FILE"),
+    },
+}
+CERTIFICATE: dict[str, tuple[Callable[..., None], str]] = {
+    "k": (certificate_command.k, f"fedward certificate k --top 0.9 {_TRAINING}"),
+    "attack-cost": (
+        certificate_command.attack_cost,
+        f"fedward certificate attack-cost --cost 0.3 --cost-bound 0.5 --attackers 2 {_TRAINING}",
+    ),
+    "attackers": (
+        certificate_command.attackers,
+        f"fedward certificate attackers --cost 0.3 --cost-bound 0.5 --tau 2 {_TRAINING}",
+    ),
+    "check": (check, "fedward certificate check runs/experiment-certified/certificate.json"),
+}
+
+
+class _Sections(Sections):
+    sections: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "Experiments": tuple(COMMANDS["Experiments"]),
+        "Results": (*COMMANDS["Results"], "runs"),
+        "Privacy": (*COMMANDS["Privacy"], "infer"),
+        "Certificates": (*COMMANDS["Certificates"], "certificate"),
+    }
+
 
 app = typer.Typer(
     help="Differentially private federated learning under attack.",
+    cls=_Sections,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("new")(new_command)
-app.command("check")(check_command)
-app.command("run")(run_command)
-app.command("sweep")(sweep_command)
-app.command("pretrain")(pretrain_command)
-app.command("replicas")(replicas_command)
-app.command("certify")(certify_command)
-app.command("report")(report_command)
-app.command()(epsilon)
-app.command()(calibrate)
-app.command()(ledger)
-app.command("plan")(plan_command)
-app.command()(users)
-app.command()(show)
-app.command("list")(list_command)
-
 certificates = typer.Typer(help="How many attackers a private model provably survives.", no_args_is_help=True)
-certificates.command("k")(certificate_command.k)
-certificates.command("attack-cost")(certificate_command.attack_cost)
-certificates.command("attackers")(certificate_command.attackers)
-certificates.command("check")(check)
+for _name, (_function, _example) in (pair for each in COMMANDS.values() for pair in each.items()):
+    app.command(_name, cls=PlainCommand, epilog=f"Example: {_example}")(_function)
+for _name, (_function, _example) in CERTIFICATE.items():
+    certificates.command(_name, cls=PlainCommand, epilog=f"Example: {_example}")(_function)
 app.add_typer(certificates, name="certificate")
 app.add_typer(infer_command.app, name="infer")
 app.add_typer(runs_command.app, name="runs")
@@ -96,7 +140,8 @@ def main() -> None:
 
 
 def _stop(stopped: Stopped) -> NoReturn:
-    print(f"{stopped}; the same command goes on where it was left", file=sys.stderr)
+    resumed = sys.argv[1:2] and sys.argv[1] in RESUMED
+    print(f"{stopped}; the same command goes on where it was left" if resumed else stopped, file=sys.stderr)
     # As shells have it: 130 after Ctrl-C, 143 after SIGTERM.
     sys.exit(128 + stopped.number)
 

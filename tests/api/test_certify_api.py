@@ -45,7 +45,9 @@ def test_variants_come_from_a_dictionary() -> None:
         quiet=True,
     )
     assert list(found.certificates) == ["noise_multiplier=2", "noise_multiplier=3"]
-    assert list(found.to_pandas()["variant"]) == ["noise_multiplier=2", "noise_multiplier=3"]
+    assert set(found.to_pandas()["variant"]) == {"noise_multiplier=2", "noise_multiplier=3"}
+    assert {"k", "threat", "certified_accuracy"} <= set(found.to_pandas().columns)
+    assert list(found.to_pandas("measured")["variant"]) == ["noise_multiplier=2", "noise_multiplier=3"]
 
 
 def test_the_cost_of_an_attack_is_certified_where_there_is_one() -> None:

@@ -60,5 +60,5 @@ def test_a_picture_shows_itself(outputs: list[list[Any]]) -> None:
 
 def test_a_certificate_shows_itself(outputs: list[list[Any]]) -> None:
     page = shown(outputs[4], "text/html")[-1]
-    assert "certified with confidence 0.99 from 3 trainings" in page
+    assert "3 replicas, certified with confidence 0.99" in page
     assert "data:image/png;base64," in page

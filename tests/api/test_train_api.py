@@ -65,8 +65,8 @@ def test_the_same_call_goes_on_where_it_was_left_and_a_finished_run_is_read(file
 def test_an_algorithm_still_trains_round_by_round() -> None:
     algorithm = fedward.presets.fedavg(sampler=fedward.EveryoneSampler(), local=tiny_sgd())
     federation, model = tiny_federation(), tiny_model()
-    by_place = list(fedward.train(algorithm, model, federation, rounds=2, seed=1))
-    by_name = list(fedward.train(algorithm=algorithm, model=model, federation=federation, rounds=2, seed=1))
+    by_place = list(fedward.rounds(algorithm, model, federation, rounds=2, seed=1))
+    by_name = list(fedward.rounds(algorithm=algorithm, model=model, federation=federation, rounds=2, seed=1))
     assert [state.round for state, _ in by_place] == [1, 2]
     assert by_place[-1][0].parameters.equal(by_name[-1][0].parameters)
 
@@ -83,8 +83,13 @@ def test_quiet_says_nothing_and_else_there_is_a_heading(
 @pytest.mark.parametrize(
     ("wrong", "options", "kind", "message"),
     [
-        (42, {}, InvalidType, "an experiment must be the path of a file or a dictionary, got int"),
-        (CONTENT, {}, InvalidValue, "out must be given where the experiment is a dictionary, got none"),
+        (
+            42,
+            {},
+            InvalidType,
+            "must be the path of a file, a dictionary or an Algorithm, got int",
+        ),
+        (CONTENT, {}, InvalidValue, "out must be given where the experiment is no file, got none"),
         ("nowhere.toml", {}, InvalidValue, "there is no file nowhere.toml"),
         (CONTENT, {"changes": "rounds=1", "out": "x"}, InvalidType, "changes must be a dictionary or a list"),
         (CONTENT, {"changes": {"runds": 1}, "out": "x"}, InvalidValue, "experiment --set runds=1 is not"),
@@ -111,4 +116,4 @@ def test_the_record_is_what_load_reads(file: Path) -> None:
     assert isinstance(read, RunRecord)
     assert read.result == found.result
     table = found.to_pandas()
-    assert list(table["round"]) == [0, 1]
+    assert list(table["round"]) == [1, 2]

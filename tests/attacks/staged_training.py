@@ -22,7 +22,7 @@ def train_under(
 ) -> list[tuple[ServerState, RoundLog]]:
     """Every round of a training under attack, or without one."""
     return list(
-        fedward.train(
+        fedward.rounds(
             staged.algorithm if staged else algorithm,
             model,
             staged.federation if staged else federation,

@@ -11,7 +11,7 @@ from torch import Tensor
 
 import fedward
 from attacks.staged_training import train_under
-from fedward.attacks import Attack, ModelPoisoningDefaults, NamedUsers, PerCohort, RandomUsers, Staged
+from fedward.attacks import Attack, Conduct, NamedUsers, PerCohort, RandomUsers, Staged
 from fedward.attacks.model_poisoning import (
     ALittleIsEnough,
     Collude,
@@ -306,7 +306,7 @@ def test_outside_its_rounds_an_attack_is_an_honest_training_bit_for_bit() -> Non
     attack = Attack(who=SOME, data=(SinglePixel(),), model=(Scale(factor=9.0),), rounds=(2,))
     staged = attack.stage(algorithm, PICTURES, 1)
     runs = [
-        list(fedward.train(algorithm, tiny_picture_model(), PICTURES, rounds=4, seed=1, adversary=adversary))
+        list(fedward.rounds(algorithm, tiny_picture_model(), PICTURES, rounds=4, seed=1, adversary=adversary))
         for adversary in (staged.adversary, None)
     ]
     for t, ((attacked, _), (clean, _)) in enumerate(zip(*runs, strict=True)):
@@ -315,7 +315,7 @@ def test_outside_its_rounds_an_attack_is_an_honest_training_bit_for_bit() -> Non
     state = runs[0][2][0]
     for adversary in (staged.adversary, None):
         after = next(
-            fedward.train(
+            fedward.rounds(
                 algorithm, tiny_picture_model(), PICTURES, rounds=4, seed=1, state=state, adversary=adversary
             )
         )[0]
@@ -326,13 +326,15 @@ def test_an_epsilon_says_that_a_natural_backdoor_rearranged_the_federation() -> 
     """Examples of honest users are the attackers' then: ε is not about the federation they came from."""
     attack = Attack(who=SOME, data=(SEMANTIC,))
     algorithm = tiny_algorithm()
-    staged = attack.stage(algorithm, PICTURES, 1)
+    named = replace(PICTURES, class_names=("no", "yes"))
+    staged = attack.stage(algorithm, named, 1)
+    assert staged.federation.class_names == named.class_names
     moved = int((staged.federation.sizes - PICTURES.sizes).clamp(min=0).sum())
     assert staged.algorithm.handed_out == moved > 0
     told = f"about the federation after {moved} examples of honest users were handed to the attackers"
     assert told in str(staged.algorithm.guarantee(12, 2, 1e-3, "rdp"))
     state = list(
-        fedward.train(
+        fedward.rounds(
             staged.algorithm, tiny_picture_model(), staged.federation, rounds=1, seed=1,
             adversary=staged.adversary,
         )
@@ -343,63 +345,79 @@ def test_an_epsilon_says_that_a_natural_backdoor_rearranged_the_federation() -> 
     assert "handed" not in str(replace(clean, handed_out=0).guarantee(12, 2, 1e-3, "rdp"))
 
 
-class Silent:
-    """An attack of somebody's own that says nothing of itself but what it does to updates."""
+class Ordinary:
+    """An attack of somebody's own, with the documented answers."""
 
     needs: Knowledge = "own"
-    needs_all_rows = False
-
-    def trainer(self, trainer: Any, round: int, bounds: Any) -> Any:
-        return trainer
+    conduct = Conduct(needs_all_rows=False)
 
     def tamper(self, update: Tensor, sight: Any, rng: np.random.Generator) -> Tensor:
         return -update
 
 
-class Ordinary(ModelPoisoningDefaults, Silent):
-    """The same, with the documented answers."""
-
-
 FLAGS = ("discards_update", "trains_its_own_way", "skips_local_privacy")
 
 
-@pytest.mark.parametrize("missing", ["needs", "needs_all_rows", *FLAGS])
+def variant(name: str, **answers: Any) -> Any:
+    """An attack that does otherwise than the ordinary one, and says so."""
+    return type(name, (Ordinary,), {"conduct": replace(Ordinary.conduct, **answers)})()
+
+
+@pytest.mark.parametrize("missing", ["needs", "conduct"])
 def test_an_attack_that_leaves_out_an_answer_is_refused_in_words(missing: str) -> None:
     """Silence was taken for a no: an attack that skipped local privacy without saying so had no note."""
-    said = {"needs": "own", "needs_all_rows": False} | dict.fromkeys(FLAGS, False)
-    methods = {"trainer": Silent.trainer, "tamper": Silent.tamper}
-    whole = type("Mine", (), said | methods)()
+    said = {"needs": "own", "conduct": Ordinary.conduct, "tamper": Ordinary.tamper}
+    whole = type("Mine", (), said)()
     assert Attack(who=SOME, model=(whole,)).model == (whole,)
-    partial = type("Mine", (), {name: value for name, value in said.items() if name != missing} | methods)()
+    partial = type("Mine", (), {name: value for name, value in said.items() if name != missing})()
     with pytest.raises(InvalidType, match=rf"{missing} must be declared by Mine, got nothing"):
         Attack(who=SOME, model=(partial,))
 
 
 @pytest.mark.parametrize("answer", [None, "no", 0])
-@pytest.mark.parametrize("flag", FLAGS)
+@pytest.mark.parametrize("flag", ["needs_all_rows", *FLAGS])
 def test_an_answer_is_yes_or_no(flag: str, answer: Any) -> None:
-    part = type("Mine", (Ordinary,), {flag: answer})()
-    with pytest.raises(InvalidType, match=rf"{flag} of Mine must be True or False, got {answer!r}"):
+    with pytest.raises(InvalidType, match=rf"{flag} must be True or False, got {answer!r}"):
+        replace(Ordinary.conduct, **{flag: answer})
+
+
+def test_what_an_attack_does_is_declared_as_one_value() -> None:
+    part = type("Mine", (Ordinary,), {"conduct": {"needs_all_rows": False}})()
+    with pytest.raises(InvalidType, match=r"conduct of Mine must be a Conduct\(...\), got {"):
         Attack(who=SOME, model=(part,))
 
 
-def test_an_attack_inherits_the_documented_answers_and_may_give_others() -> None:
+def test_an_attack_has_the_documented_answers_and_may_give_others() -> None:
     part = Ordinary()
-    assert [getattr(part, flag) for flag in FLAGS] == [False, False, False]
+    assert [getattr(part.conduct, flag) for flag in FLAGS] == [False, False, False]
     Attack(who=SOME, model=(Scale(factor=2.0), part))
-    blind = type("Blind", (Ordinary,), {"discards_update": True})()
     with pytest.raises(InvalidValue, match="throws away what came before it"):
-        Attack(who=SOME, model=(Scale(factor=2.0), blind))
-    stubborn = type("Stubborn", (Ordinary,), {"trains_its_own_way": True})()
+        Attack(who=SOME, model=(Scale(factor=2.0), variant("Blind", discards_update=True)))
+    with pytest.raises(InvalidValue, match="reads rows as they were trained"):
+        Attack(who=SOME, model=(Scale(factor=2.0), variant("Nosy", needs_all_rows=True)))
+    stubborn = TrainAndScale(local=tiny_sgd(), factor=3.0)
     with pytest.raises(InvalidValue, match="in one way of their own"):
         Attack(who=SOME, model=(stubborn, TrainAndScale(local=tiny_sgd(), factor=2.0)))
+
+
+def test_an_attack_trains_its_own_way_exactly_if_it_says_how() -> None:
+    """A method that nobody calls, or a promise without a method, would be another attack than was meant."""
+    with pytest.raises(InvalidType, match="got True and it has no method of that name"):
+        Attack(who=SOME, model=(variant("Lazy", trains_its_own_way=True),))
+
+    class Secret(Ordinary):
+        def trainer(self, trainer: Any, round: int, bounds: Any) -> Any:
+            return tiny_sgd()
+
+    with pytest.raises(InvalidType, match="got False and it has a method of that name"):
+        Attack(who=SOME, model=(Secret(),))
 
 
 def test_a_fault_inside_an_attack_is_not_taken_for_a_missing_answer() -> None:
     class Broken(Ordinary):
         @property
-        def needs_all_rows(self) -> bool:  # type: ignore[override]
-            return bool(self.elsewhere)  # type: ignore[attr-defined]
+        def conduct(self) -> Conduct:  # type: ignore[override]
+            return Conduct(needs_all_rows=bool(self.elsewhere))  # type: ignore[attr-defined]
 
     with pytest.raises(AttributeError, match="elsewhere"):
         Attack(who=SOME, model=(Broken(),))

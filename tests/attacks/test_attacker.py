@@ -156,7 +156,7 @@ def test_outside_its_rounds_a_natural_backdoor_is_not_there_at_all() -> None:
         PICTURES.examples.x[keep], PICTURES.examples.y[keep], np.repeat(np.arange(12), 6)[keep.numpy()]
     )
     runs = [
-        list(fedward.train(ALGORITHM, tiny_picture_model(), data, rounds=3, seed=1, adversary=adversary))
+        list(fedward.rounds(ALGORITHM, tiny_picture_model(), data, rounds=3, seed=1, adversary=adversary))
         for data, adversary in ((staged.federation, staged.adversary), (without, None))
     ]
     equal = [torch.equal(a.parameters, b.parameters) for (a, _), (b, _) in zip(*runs, strict=True)]

@@ -105,7 +105,7 @@ def test_a_training_with_staged_cohorts_says_so_and_is_not_certified(sampler: An
     federation = tiny_federation()
     staged = ATTACK.stage(tiny_algorithm(sampler=sampler), federation, 1)
     states = list(
-        fedward.train(
+        fedward.rounds(
             staged.algorithm, tiny_model(), federation, rounds=3, seed=1, adversary=staged.adversary
         )
     )

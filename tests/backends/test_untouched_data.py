@@ -230,7 +230,7 @@ def test_the_callers_own_arrays_are_as_they_were_after_a_training() -> None:
         algorithm = tiny_algorithm(num_users=6, clip_bound=0.5, noise_multiplier=0.1)
         assert federation.test is not None
         figures = []
-        for state, _ in fedward.train(algorithm, model, federation, rounds=3, seed=1, backend=backend):
+        for state, _ in fedward.rounds(algorithm, model, federation, rounds=3, seed=1, backend=backend):
             figures.append(backend.evaluate(state.parameters, federation.test))
             assert backend.evaluate(state.parameters, federation.test) == figures[-1]
         assert len(figures) == 3

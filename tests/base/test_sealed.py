@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import torch
 from hypothesis import given
@@ -9,11 +7,6 @@ from hypothesis import strategies as st
 
 from fedward.base.sealed import seal, unseal
 from fedward.base.validate import InvalidValue
-from fedward.config.experiment import from_content
-from fedward.rundir.store import open_run
-from fedward.studies.training.setup import prepare
-from fedward.studies.training.training_study import run
-from studies.replicas_wanted import CONTENT
 
 KIND = "example 1"
 GOOD = seal(KIND, {"parameters": torch.arange(5.0), "round": 3})
@@ -42,19 +35,3 @@ def test_no_missing_end_goes_unnoticed(length: int) -> None:
 def test_another_format_is_refused() -> None:
     with pytest.raises(InvalidValue, match="not of the format 'example 2'"):
         unseal("example 2", GOOD, "file", "")
-
-
-def test_a_damaged_checkpoint_names_itself_and_what_to_do(tmp_path: Path) -> None:
-    """A changed weight would be trained on without a word."""
-    setup = prepare(from_content({**CONTENT, "rounds": 2}))
-    with open_run(tmp_path) as directory:
-        next(run(setup, directory))
-    file = tmp_path / "checkpoint.pt"
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
-    with (
-        open_run(tmp_path) as directory,
-        pytest.raises(InvalidValue, match=r"checkpoint\.pt is damaged .*put back a copy of it"),
-    ):
-        list(run(setup, directory))

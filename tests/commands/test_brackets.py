@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from command_line import answer
-from fedward.report.terminal import replica_table as replicas_report
-from fedward.report.terminal.console import plain_console
+from fedward.reports.terminal import replica_table as replicas_report
+from fedward.reports.terminal.console import plain_console
 from fedward.rundir.results import Mean, ReplicasResult
 from tiny_experiment import TEXT
 

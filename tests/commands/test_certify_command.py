@@ -52,6 +52,20 @@ def test_a_certificate_is_written_that_can_be_checked_from_its_files_alone(
     assert all(len(accuracy["inject", sure]) >= len(accuracy["paper", sure]) for sure in (True, False))
 
 
+def test_too_few_replicas_are_said_to_be_before_they_are_trained_and_after(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = file.parent / "run"
+    assert fedward("certify", file, "-m", 3, "--out", out, monkeypatch=monkeypatch) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    limit = "With M = 3 trainings nothing at all can be certified, however good the model is; M = "
+    assert printed.count(limit) == 2
+    assert printed.index(limit) < printed.index("at k = 0")
+    assert "Released, one training spends ε = " in printed
+    ceilings = json.loads((out / "certified.json").read_text())["all"]["ceilings"]
+    assert {each["k"] for each in ceilings} == {-1}
+
+
 def test_variants_get_a_certificate_each(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

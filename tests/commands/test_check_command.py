@@ -54,6 +54,16 @@ def test_programs_get_the_same_as_json(check: Any) -> None:
     assert found["epsilon"] == found["guarantee"]["epsilon"]
     assert found["other_accountants"]["pld"]["epsilon"] < found["epsilon"]
     assert found["seconds"] is None
+    assert [each["threat"] for each in found["ceilings"]] == ["inject", "present", "compromise"]
+    assert {each["replicas"] for each in found["ceilings"]} == {100}
+
+
+def test_the_largest_k_that_so_many_replicas_could_certify_is_said(check: Any) -> None:
+    _, out, _ = check("file.toml", "--no-calibration", "-m", 3)
+    told = " ".join(out.split())
+    assert "certify With M = 3 trainings nothing at all can be certified, however good the model is" in told
+    _, out, _ = check("file.toml", "--no-calibration")
+    assert "however good the model is" not in " ".join(out.split())
 
 
 def test_an_attack_a_budget_and_what_has_no_guarantee_are_said(check: Any) -> None:
@@ -71,6 +81,11 @@ def test_an_attack_a_budget_and_what_has_no_guarantee_are_said(check: Any) -> No
 
 def test_data_that_is_missing_is_named_with_its_place(check: Any, tmp_path: Path) -> None:
     options = ["--set", "data={name='table', file='mine.csv'}", "--data", tmp_path / "there"]
+    code, out, err = check("file.toml", *options)
+    assert (code, out) == (2, "")
+    assert f"there is no directory {tmp_path / 'there'}" in err
+    assert not (tmp_path / "there").exists()
+    (tmp_path / "there").mkdir()
     code, out, err = check("file.toml", *options)
     assert (code, out) == (2, "")
     assert "its data, table, cannot be loaded" in err

@@ -11,8 +11,8 @@ from dp_accounting import NonPrivateDpEvent
 
 from command_line import answer
 from fedward.privacy import Ledger, ledger_file
-from fedward.report.terminal.console import plain_console
-from fedward.report.terminal.ledger_lines import print_ledger
+from fedward.reports.terminal.console import plain_console
+from fedward.reports.terminal.ledger_lines import print_ledger
 from fedward.rundir.run_record import RunRecord, load
 from studies.killing import run_to_end
 from studies.self_protected_runs import INSDP, LDP, QUANTILE, interrupted, setup_for

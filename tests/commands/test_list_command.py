@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,10 +10,10 @@ import pytest
 from command_line import answer
 from fedward.attacks.attack import KNOWLEDGE
 from fedward.base.validate import InvalidValue
-from fedward.config import attack_section, model_section, sections
+from fedward.config import attack_section, installed_parts, model_section, part_slot
 from fedward.config import experiment as config
 from fedward.config.listing import KINDS, kind_called, meanings, names
-from fedward.config.sections import OneOf
+from fedward.config.part_slot import OneOf
 from fedward.datasets.partition import SPLITS
 from fedward.privacy.group import THREATS
 
@@ -24,7 +25,7 @@ def printed(*arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 def slots() -> Iterator[OneOf]:
     """Every place of an experiment file where a part is named."""
-    yield from sections._SLOTS.values()
+    yield from part_slot._SLOTS.values()
     for module in (config, attack_section, model_section):
         yield from (value for value in vars(module).values() if isinstance(value, OneOf))
 
@@ -46,7 +47,7 @@ def test_the_keys_of_a_part_are_those_of_its_table() -> None:
     for slot in slots():
         for name in slot.registry:
             kind = next(kind for kind in KINDS.values() if set(slot.registry) <= set(kind.parts))
-            fields = sections._section(name, slot.registry[name], slot).model_fields.keys()
+            fields = part_slot.table_of(name, slot.registry[name], slot).model_fields.keys()
             shown = [key.split(" ")[0] for key in kind.keys(name).split(", ")] if kind.keys(name) else []
             extra = {slot.tag, "weights"}
             assert {key for key in fields if key not in extra} <= set(shown), (kind.name, name)
@@ -116,3 +117,20 @@ def test_an_unknown_kind_gets_the_nearest(
         kind_called("sampling")
     err = printed("list", "modles", monkeypatch=monkeypatch, capsys=capsys)
     assert "did you mean 'model'?" in err
+
+
+def test_parts_of_installed_packages_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    about = tmp_path / "their_list-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: their-list\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[fedward.rules]\ntheir_rule = not_there:Rule\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    installed_parts._points.cache_clear()
+    try:
+        out = printed("list", monkeypatch=monkeypatch, capsys=capsys)
+    finally:
+        installed_parts._points.cache_clear()
+    line = next(line for line in out.splitlines() if "their_rule" in line)
+    assert "fedward.rules, of their-list: not_there:Rule" in line

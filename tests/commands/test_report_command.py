@@ -93,3 +93,13 @@ def test_a_damaged_run_is_one_line(finished: Path, tmp_path: Path) -> None:
     (run_directory / "run.json").write_text(json.dumps(manifest))
     with pytest.raises(InvalidValue, match=r"run\.json is damaged or not of a run: it does not say 'rounds'"):
         answer(run_directory, "--out", tmp_path / "page.html")
+
+
+def test_a_record_for_an_auditor_is_written(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "audit.html" in answer(finished, "--for-audit")
+    page = (tmp_path / "audit.html").read_text(encoding="utf8")
+    assert "Sign-off" in page
+    assert not (tmp_path / "report.html").exists()

@@ -86,7 +86,9 @@ def test_other_commands_send_a_sweep_to_its_own(fedward: Any, tmp_path: Path) ->
         assert "run it with fedward sweep" in err
     code, _, err = fedward("sweep", "file.toml", "--set", "sweep=")
     assert code == 2
-    assert "must have a table [sweep] with seeds, or keys and lists of values, got none\n" in err
+    assert (
+        "must have a table [sweep] with seeds, or keys and lists of values, got none; add it, or run" in err
+    )
     assert not (tmp_path / "runs").exists()
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from fedward.config.attack_section import AttackSection
-from fedward.config.docstrings import arguments, in_short
+from fedward.config.docstrings import in_short
 from fedward.config.experiment import EvaluationSection, PrivacySection
 from fedward.config.listing import KINDS, meanings
 from fedward.config.sections import Section
 from fedward.config.starter.starter import starter
-from fedward.presets import PRESETS, bulyan, krum, norm_bounding
+from fedward.presets import PRESETS
 
 CONFIGURED = [
     (kind.name, name) for kind in KINDS.values() if kind.supplied is not None for name in kind.parts
@@ -32,10 +32,11 @@ def test_so_has_every_key_of_the_other_tables(section: type[Section]) -> None:
 
 
 def test_a_part_speaks_before_its_file_and_its_file_before_its_package() -> None:
-    assert arguments(norm_bounding)["clip_bound"].startswith("S: the longest")
-    assert arguments(krum)["clip_bound"] == arguments(bulyan)["clip_bound"]
-    assert arguments(krum)["clip_bound"].startswith("every update is cut to it first")
-    assert arguments(PRESETS["dopamine"])["local"] != arguments(PRESETS["local_dp"])["local"]
+    meaning = KINDS["preset"].meaning
+    assert meaning("norm_bounding", "clip_bound").startswith("S: the longest")
+    assert meaning("krum", "clip_bound") == meaning("bulyan", "clip_bound")
+    assert meaning("krum", "clip_bound").startswith("every update is cut to it first")
+    assert meaning("dopamine", "local") != meaning("local_dp", "local")
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -12,6 +12,7 @@ from dp_accounting import GaussianDpEvent as Gaussian
 from torch import Tensor
 
 from fedward.base.randomness import Source, system_normal
+from fedward.base.validate import positive, whole
 from fedward.core.types import Cohorts, MechanismState, Sensitivity
 
 
@@ -27,6 +28,10 @@ class Correlated:
     multiplier: float
     rounds: int
     source: Source = "seeded"
+
+    def __post_init__(self) -> None:
+        positive("noise multiplier", self.multiplier)
+        whole("rounds", self.rounds)
 
     @property
     def whole_training(self) -> int:

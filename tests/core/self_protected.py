@@ -77,7 +77,7 @@ def ldp(**changes: Any) -> Algorithm:
 
 
 def end(algorithm: Algorithm, *, replica: int = 0, rounds: int = 2, seed: int = 1) -> ServerState:
-    steps = fedward.train(algorithm, MODEL, FEDERATION, rounds=rounds, seed=seed, replica=replica)
+    steps = fedward.rounds(algorithm, MODEL, FEDERATION, rounds=rounds, seed=seed, replica=replica)
     return list(steps)[-1][0]
 
 

@@ -53,7 +53,7 @@ def test_a_rule_that_needs_more_than_the_expected_cohort_is_refused_before_train
     algorithm: Any, message: str
 ) -> None:
     with pytest.raises(InvalidValue, match=message):
-        fedward.train(algorithm, MODEL, FEDERATION, rounds=2, seed=1)
+        fedward.rounds(algorithm, MODEL, FEDERATION, rounds=2, seed=1)
 
 
 def test_a_cohort_that_is_just_large_enough_is_taken() -> None:
@@ -65,14 +65,14 @@ def test_a_cohort_that_is_just_large_enough_is_taken() -> None:
 def test_attackers_that_are_nobody_are_refused(users: set[int]) -> None:
     adversary = Tamperer(users, lambda user, update: update)
     with pytest.raises(InvalidValue, match=r"attackers must be users from 0 to 11, got (-1|12)"):
-        fedward.train(tiny_algorithm(), MODEL, FEDERATION, rounds=2, seed=1, adversary=adversary)
+        fedward.rounds(tiny_algorithm(), MODEL, FEDERATION, rounds=2, seed=1, adversary=adversary)
 
 
 def test_an_adversary_must_say_what_it_knows() -> None:
     adversary = Tamperer({1}, lambda user, update: update)
     adversary.knowledge = "everything"  # type: ignore[assignment]
     with pytest.raises(InvalidValue, match="knowledge must be one of own, cohort, got 'everything'"):
-        fedward.train(tiny_algorithm(), MODEL, FEDERATION, rounds=2, seed=1, adversary=adversary)
+        fedward.rounds(tiny_algorithm(), MODEL, FEDERATION, rounds=2, seed=1, adversary=adversary)
 
 
 def test_an_attacker_that_could_not_train_is_refused_before_training() -> None:
@@ -85,7 +85,7 @@ def test_an_attacker_that_could_not_train_is_refused_before_training() -> None:
         for rounds in (None, (1,)):
             adversary = crew(model=(part,), rounds=rounds)
             with pytest.raises(InvalidValue):
-                fedward.train(algorithm, MODEL, FEDERATION, rounds=2, seed=1, adversary=adversary)
+                fedward.rounds(algorithm, MODEL, FEDERATION, rounds=2, seed=1, adversary=adversary)
 
 
 def test_every_round_of_a_schedule_is_tried() -> None:
@@ -99,15 +99,15 @@ def test_every_round_of_a_schedule_is_tried() -> None:
 
     adversary = Late({1}, lambda user, update: update)
     with pytest.raises(InvalidValue, match="in round 3"):
-        fedward.train(tiny_algorithm(), MODEL, FEDERATION, rounds=4, seed=1, adversary=adversary)
+        fedward.rounds(tiny_algorithm(), MODEL, FEDERATION, rounds=4, seed=1, adversary=adversary)
 
 
 @pytest.mark.parametrize("chosen", [(4,), (0, 9)])
 def test_an_attack_in_rounds_that_never_come_is_refused(chosen: tuple[int, ...]) -> None:
     message = rf"rounds of the attack must lie below the number of rounds, 4, got {chosen[-1]} \(.*from 0"
     with pytest.raises(InvalidValue, match=message):
-        fedward.train(tiny_algorithm(), MODEL, FEDERATION, rounds=4, seed=1, adversary=crew(rounds=chosen))
-    fedward.train(tiny_algorithm(), MODEL, FEDERATION, rounds=10, seed=1, adversary=crew(rounds=chosen))
+        fedward.rounds(tiny_algorithm(), MODEL, FEDERATION, rounds=4, seed=1, adversary=crew(rounds=chosen))
+    fedward.rounds(tiny_algorithm(), MODEL, FEDERATION, rounds=10, seed=1, adversary=crew(rounds=chosen))
 
 
 @pytest.mark.parametrize("missing", ["users", "knowledge", "needs_all_rows", "rounds", "per_cohort"])
@@ -122,4 +122,4 @@ def test_an_adversary_that_leaves_out_an_answer_is_refused_in_words(missing: str
 
     adversary = Silent({1}, lambda user, update: update)
     with pytest.raises(InvalidType, match=rf"{missing} must be declared by Silent, got nothing"):
-        fedward.train(tiny_algorithm(), MODEL, FEDERATION, rounds=2, seed=1, adversary=adversary)
+        fedward.rounds(tiny_algorithm(), MODEL, FEDERATION, rounds=2, seed=1, adversary=adversary)

@@ -64,7 +64,7 @@ def crew(*model: Any, rounds: tuple[int, ...] | None = None) -> Attacker:
 def test_a_learning_rate_that_falls_to_zero_is_refused_with_the_round_in_which_it_does(name: str) -> None:
     algorithm = ALGORITHMS[name]
     with pytest.raises(InvalidValue, match=MESSAGE):
-        fedward.train(algorithm, MODEL, FEDERATION, rounds=300, seed=1)
+        fedward.rounds(algorithm, MODEL, FEDERATION, rounds=300, seed=1)
     with pytest.raises(InvalidValue, match=r"in round 162 of 163"):
         check_setup(algorithm, MODEL, FEDERATION.roster, rounds=163)
     check_setup(algorithm, MODEL, FEDERATION.roster, rounds=162)
@@ -112,7 +112,7 @@ def test_a_trainer_of_ones_own_is_tried_in_every_round() -> None:
 
     algorithm = tiny_algorithm(local=Own())
     with pytest.raises(InvalidValue, match=r"steps must be at least 1, got 0 in round 5 of 8 "):
-        fedward.train(algorithm, MODEL, FEDERATION, rounds=8, seed=1)
+        fedward.rounds(algorithm, MODEL, FEDERATION, rounds=8, seed=1)
     check_setup(algorithm, MODEL, FEDERATION.roster, rounds=5)
 
 
@@ -152,7 +152,7 @@ def test_a_bound_of_a_later_round_that_will_not_do_is_refused_before_the_first(
         policy=Table(clip_bound=0.5, then=((7, bounds), (9, bounds))),
     )
     with pytest.raises(InvalidValue, match=message):
-        fedward.train(algorithm, MODEL, FEDERATION, rounds=20, seed=1)
+        fedward.rounds(algorithm, MODEL, FEDERATION, rounds=20, seed=1)
     check_setup(algorithm, MODEL, FEDERATION.roster, rounds=7)
 
 
@@ -166,7 +166,7 @@ def test_a_falling_bound_whose_noise_comes_to_nothing_is_refused() -> None:
     with pytest.raises(
         InvalidValue, match=rf"noise must be positive and finite, got 0\.0 in round {first} of"
     ):
-        fedward.train(algorithm, MODEL, FEDERATION, rounds=1000, seed=1)
+        fedward.rounds(algorithm, MODEL, FEDERATION, rounds=1000, seed=1)
     check_setup(algorithm, MODEL, FEDERATION.roster, rounds=first)
 
 
@@ -200,7 +200,7 @@ class RunsDown(FixedBound):
 @pytest.mark.parametrize("to", [0.0, -0.5, math.nan, 1e-323])
 def test_a_bound_that_nobody_could_know_ends_the_training_before_a_model_without_noise(to: float) -> None:
     algorithm = replace(tiny_algorithm(noise_multiplier=0.1), policy=RunsDown(clip_bound=1.0, to=to))
-    rounds = fedward.train(algorithm, MODEL, FEDERATION, rounds=3, seed=1)
+    rounds = fedward.rounds(algorithm, MODEL, FEDERATION, rounds=3, seed=1)
     state, _ = next(rounds)
     assert state.round == 1
     with pytest.raises(InvalidValue, match="must be positive"):
@@ -219,9 +219,9 @@ def test_what_attackers_train_with_is_tried_in_the_rounds_in_which_they_attack(p
         attackers = crew(part, rounds=rounds)
         first = 162 if rounds is None else min(t for t in rounds if t >= 162)
         with pytest.raises(InvalidValue, match=rf"got 0\.0 in round {first} of 300"):
-            fedward.train(algorithm, MODEL, FEDERATION, adversary=attackers, **options)
-    fedward.train(algorithm, MODEL, FEDERATION, adversary=crew(part, rounds=(3, 161)), **options)
-    fedward.train(algorithm, MODEL, FEDERATION, adversary=crew(Scale(factor=2.0), part), rounds=162, seed=1)
+            fedward.rounds(algorithm, MODEL, FEDERATION, adversary=attackers, **options)
+    fedward.rounds(algorithm, MODEL, FEDERATION, adversary=crew(part, rounds=(3, 161)), **options)
+    fedward.rounds(algorithm, MODEL, FEDERATION, adversary=crew(Scale(factor=2.0), part), rounds=162, seed=1)
 
 
 def test_an_adversary_of_ones_own_is_tried_in_every_round() -> None:
@@ -233,8 +233,8 @@ def test_an_adversary_of_ones_own_is_tried_in_every_round() -> None:
 
     adversary = Late({1}, lambda user, update: update)
     with pytest.raises(InvalidValue, match="nothing to train with in round 3 of 4"):
-        fedward.train(tiny_algorithm(), MODEL, FEDERATION, rounds=4, seed=1, adversary=adversary)
-    fedward.train(tiny_algorithm(), MODEL, FEDERATION, rounds=3, seed=1, adversary=adversary)
+        fedward.rounds(tiny_algorithm(), MODEL, FEDERATION, rounds=4, seed=1, adversary=adversary)
+    fedward.rounds(tiny_algorithm(), MODEL, FEDERATION, rounds=3, seed=1, adversary=adversary)
 
 
 @pytest.mark.parametrize(

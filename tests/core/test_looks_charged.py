@@ -81,7 +81,7 @@ def test_only_who_was_looked_at_pays_for_the_look() -> None:
         initial=0.1, least=0.001, most=10.0, bins=4, look_noise=2.0, every=2, most_looks=1
     )
     algorithm = ldp(sampler=PoissonSampler(rate=0.4), clip_bound=None, policy=policy)
-    steps = list(fedward.train(algorithm, MODEL, FEDERATION, rounds=2, seed=3))
+    steps = list(fedward.rounds(algorithm, MODEL, FEDERATION, rounds=2, seed=3))
     users, (first, second) = steps[-1][0].users, (log.telemetry for _, log in steps)
     assert users is not None
     assert first is not None
@@ -100,10 +100,10 @@ def test_a_budget_ends_training_by_own_noise_and_looks_together() -> None:
     limit = algorithm.guarantee(12, 2, 1e-3, "rdp").epsilon
     assert ldp(noise_multiplier=50.0).guarantee(12, 20, 1e-3, "rdp").epsilon < limit
     budget = Budget(epsilon=limit, delta=1e-3, accountant="rdp")
-    assert len(list(fedward.train(algorithm, MODEL, FEDERATION, rounds=20, seed=1, budget=budget))) == 2
+    assert len(list(fedward.rounds(algorithm, MODEL, FEDERATION, rounds=20, seed=1, budget=budget))) == 2
     small = replace(budget, epsilon=algorithm.guarantee(12, 1, 1e-3, "rdp").epsilon * 0.99)
     with pytest.raises(InvalidValue, match="budget must be at least what one round costs"):
-        fedward.train(algorithm, MODEL, FEDERATION, rounds=20, seed=1, budget=small)
+        fedward.rounds(algorithm, MODEL, FEDERATION, rounds=20, seed=1, budget=small)
 
 
 def test_a_state_whose_users_were_not_charged_for_looks_is_refused() -> None:
@@ -112,8 +112,8 @@ def test_a_state_whose_users_were_not_charged_for_looks_is_refused() -> None:
     assert after.users is not None
     uncharged = replace(after.users, events=(GaussianDpEvent(4.0),))
     with pytest.raises(InvalidValue, match="an earlier version, which left them out"):
-        fedward.train(algorithm, MODEL, FEDERATION, rounds=2, seed=1, state=replace(after, users=uncharged))
-    assert len(list(fedward.train(algorithm, MODEL, FEDERATION, rounds=2, seed=1, state=after))) == 1
+        fedward.rounds(algorithm, MODEL, FEDERATION, rounds=2, seed=1, state=replace(after, users=uncharged))
+    assert len(list(fedward.rounds(algorithm, MODEL, FEDERATION, rounds=2, seed=1, state=after))) == 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +151,7 @@ def test_a_first_look_in_round_5_that_nobody_accounts_for_is_refused_before_any_
     with pytest.raises(InvalidValue, match=wanted):
         check_setup(algorithm, MODEL, FEDERATION.roster, rounds=6)
     with pytest.raises(InvalidValue, match=wanted):
-        fedward.train(algorithm, MODEL, FEDERATION, rounds=6, seed=1)
+        fedward.rounds(algorithm, MODEL, FEDERATION, rounds=6, seed=1)
     with pytest.raises(InvalidValue, match=wanted):
         algorithm.guarantee(12, 6, 1e-3, "rdp")
     # Where nobody knew how many rounds there would be, the round itself does not begin.

@@ -208,7 +208,7 @@ def test_a_state_never_inherits_a_class_from_the_model() -> None:
     assert type(model[0].weight) is ZeroNorm  # type: ignore[index]
     assert type(ParameterSpec.of(model).flatten(model)) is Tensor
     algorithm = tiny_algorithm()
-    ends = [list(fedward.train(algorithm, each, FEDERATION, rounds=2, seed=1)) for each in (model, MODEL)]
+    ends = [list(fedward.rounds(algorithm, each, FEDERATION, rounds=2, seed=1)) for each in (model, MODEL)]
     assert_same(ends[0][-1][0], ends[1][-1][0])
 
 
@@ -241,7 +241,7 @@ def test_where_users_clip_for_themselves_no_weight_may_have_a_class_of_its_own()
     model = of_class(tiny_model(), lambda weight: weight.as_subclass(ZeroNorm))
     algorithm = fedward.presets.insdp_fedavg(num_users=12, sampler=EveryoneSampler(), local=TINY_DP_SGD)
     with pytest.raises(InvalidValue, match=r"0\.weight of the model is a ZeroNorm, which is refused where"):
-        fedward.train(algorithm, model, FEDERATION, rounds=2, seed=1)
+        fedward.rounds(algorithm, model, FEDERATION, rounds=2, seed=1)
 
 
 def test_data_of_a_class_are_plain_in_a_federation() -> None:

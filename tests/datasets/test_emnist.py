@@ -77,5 +77,7 @@ def test_without_files_and_network_one_error_says_what_to_put_where(tmp_path: Pa
         f"{tmp_path / 'EMNIST' / 'raw'} must hold the EMNIST files; put "
         "emnist-digits-train-images-idx3-ubyte.gz, emnist-digits-train-labels-idx1-ubyte.gz, "
         "emnist-digits-test-images-idx3-ubyte.gz, emnist-digits-test-labels-idx1-ubyte.gz "
-        f"(or the same unpacked) there, from {emnist.URL}. Downloading them failed: no route to host"
+        f"(or the same unpacked) there, from {emnist.URL}. Looked in {tmp_path / 'EMNIST' / 'raw'}, "
+        f"{tmp_path / 'EMNIST'}, {tmp_path / 'emnist'}, {tmp_path}. "
+        "Downloading them failed: no route to host"
     )

@@ -218,7 +218,7 @@ def test_a_download_with_a_wrong_checksum_is_refused_and_leaves_nothing(
     downloads(monkeypatch, {f"{name}.gz": b"something else" for name in mnist.MD5})
     with pytest.raises(FileNotFoundError, match=r"Downloading them failed: .*hash"):
         mnist.load(data_dir=tmp_path, seed=0)
-    assert list(raw(tmp_path).iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_files_and_network_one_error_says_what_to_put_where(
@@ -236,6 +236,7 @@ def test_without_files_and_network_one_error_says_what_to_put_where(
     assert str(caught.value) == (
         f"{raw(small_mnist)} must hold the MNIST files; put train-labels-idx1-ubyte.gz, "
         f"t10k-images-idx3-ubyte.gz (or the same unpacked) there, from {mnist.URL}. "
+        f"Looked in {raw(small_mnist)}, {small_mnist / 'MNIST'}, {small_mnist / 'mnist'}, {small_mnist}. "
         "Downloading them failed: no route to host"
     )
 

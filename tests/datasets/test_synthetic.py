@@ -133,7 +133,7 @@ def learned(**options: Any) -> tuple[float, float]:
         local=fedward.SGD(learning_rate=1.0, batch_size=5, epochs=5),
     )
     backend = fedward.InProcess(model, federation)
-    for state, _ in fedward.train(algorithm, model, federation, rounds=20, seed=1, backend=backend):
+    for state, _ in fedward.rounds(algorithm, model, federation, rounds=20, seed=1, backend=backend):
         pass
     assert federation.test is not None
     chance = float(federation.test.y.bincount().max()) / len(federation.test)

@@ -4,12 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fedward.base.validate import InvalidValue
-from fedward.core.vocabulary import UNKNOWN, Vocabulary
-from fedward.datasets.words import check_vocabulary, choose_words, encode_all
+from fedward.datasets.words import check_vocabulary, choose_words
 
 TEXTS = ["b a b", "c! B, a", "d"]
 
@@ -51,20 +48,3 @@ def test_texts_without_a_word_make_no_vocabulary(tmp_path: Path) -> None:
 def test_wrong_choices_are_refused(arguments: Any, message: str) -> None:
     with pytest.raises(InvalidValue, match=message):
         check_vocabulary(*arguments)
-
-
-@given(st.lists(st.text(st.sampled_from("ab z?"), max_size=8), max_size=12), st.none() | st.integers(1, 4))
-def test_texts_become_their_tokens_and_none_is_empty(texts: list[str], longest: int | None) -> None:
-    vocabulary = Vocabulary(("a", "b", "ab"))
-    ragged, strange = encode_all(texts, vocabulary, longest)
-    assert len(ragged) == len(texts)
-    alone = 0
-    for i, text in enumerate(texts):
-        tokens = ragged.values[int(ragged.offsets[i]) : int(ragged.offsets[i + 1])].tolist()
-        plain = vocabulary.encode(text)[:longest]
-        if set(plain) <= {UNKNOWN}:
-            assert tokens == [UNKNOWN]
-            alone += 1
-        else:
-            assert tokens == plain
-    assert strange == alone

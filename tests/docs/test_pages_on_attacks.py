@@ -62,7 +62,7 @@ def quick(**changed: Any) -> dict[str, Any]:
 
 def first_round(setup: Setup, adversary: Any) -> tuple[torch.Tensor, Any]:
     state, log = next(
-        fedward.train(setup.algorithm, setup.model, setup.federation, rounds=1, seed=1, adversary=adversary)
+        fedward.rounds(setup.algorithm, setup.model, setup.federation, rounds=1, seed=1, adversary=adversary)
     )
     return state.parameters, log
 

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 from fedward.config.sweep_section import read_sweep
-from fedward.studies.sweep.sweep_study import prepare_sweep
+from fedward.studies.sweep.sweep_study import plan_sweep
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text(encoding="utf8")
 WHOLE, DEFENCES = map(
@@ -22,7 +22,7 @@ def test_the_sweep_on_the_page_is_valid() -> None:
 
 def test_the_defences_on_the_page_fit_together() -> None:
     sweep = read_sweep({**WHOLE, **DEFENCES, "sweep": {**DEFENCES["sweep"], "seeds": 1}})
-    assert len(prepare_sweep(sweep)) == 8
+    assert len(plan_sweep(sweep).setups) == 8
     krum = next(point for point in sweep.points if point.combination == "algorithm=krum, attack=none")
     # What the page warns of: a bound that the file's own table has stays.
     assert krum.experiment.algorithm.clip_bound == 1.0  # type: ignore[attr-defined]

@@ -16,13 +16,12 @@ from fedward.forecast import calibration
 from fedward.forecast.calibration import calibrate
 from fedward.forecast.forecast import forecast, jobs_of
 from fedward.privacy import Guarantee
-from fedward.rundir.replica_store import ReplicaDirectory
 from fedward.rundir.results import ReplicasResult
 from fedward.rundir.store import open_run
 from fedward.studies.replicas.replica_study import ReplicaRun, run_replicas
 from fedward.studies.training.setup import Setup, prepare
-from fedward.studies.training.training_study import run
 from studies.killing import run_to_end
+from training_steps import run
 
 CONTENT = tomllib.loads(
     """
@@ -112,7 +111,7 @@ def test_jobs_of_replicas_are_about_those_that_run(tmp_path: Path) -> None:
     setup = setup_of("rounds=3")
     wanted = ReplicaRun(variants={"all": setup}, replicas=30)
     with open_run(tmp_path / "run") as opened:
-        for _ in run_replicas(wanted, ReplicaDirectory(opened, save_space=False)):
+        for _ in run_replicas(wanted, opened):
             pass
         result = opened.result()
     assert isinstance(result, ReplicasResult)

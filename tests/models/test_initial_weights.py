@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,19 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from fedward.base.validate import InvalidValue
-from fedward.config.experiment import Experiment, from_content
 from fedward.core.digest import tensor_digest
 from fedward.core.parameters import ParameterSpec
 from fedward.core.vocabulary import Vocabulary
 from fedward.models import build, weights_file
 from fedward.models.initial_weights import load_weights
 from fedward.models.weights_file import About
-from fedward.rundir.store import open_run
-from fedward.studies.pretraining.pretraining_study import pretrain
-from fedward.studies.training.setup import Setup, prepare
-from fedward.studies.training.training_study import run
-from studies.other_files import write_other_files
-from studies.pretrained import pretrained, pretraining
+from models.other_files import write_other_files
 
 ABOUT = About(
     model={"name": "mlp"},
@@ -53,22 +46,6 @@ def write(path: Path, model: nn.Module, about: About = ABOUT) -> Path:
 
 def same(a: nn.Module, b: nn.Module) -> bool:
     return all(torch.equal(p, q) for p, q in zip(a.parameters(), b.parameters(), strict=True))
-
-
-def experiment(**model: Any) -> Experiment:
-    return from_content(
-        {
-            "seed": 1,
-            "rounds": 1,
-            "data": {"name": "digits", "users": 20},
-            "model": {"name": "mlp", **model},
-            "algorithm": {
-                "preset": "fedavg",
-                "sampler": {"name": "everyone"},
-                "local": {"name": "sgd", "learning_rate": 0.1, "batch_size": 20, "epochs": 1},
-            },
-        }
-    )
 
 
 def test_all_weights_are_loaded_where_the_shapes_are_the_same(tmp_path: Path) -> None:
@@ -237,56 +214,3 @@ def test_frozen_word_vectors_are_not_in_the_file_and_stay_the_datas(tmp_path: Pa
         text_model("sentiment_lstm", others),
         vocabulary=others,
     )
-
-
-def test_an_experiment_starts_from_its_weights(tmp_path: Path) -> None:
-    path = pretrained(tmp_path / "weights.pt", epochs=1)
-    setup, bare = prepare(experiment(weights=str(path))), prepare(experiment())
-    assert setup.weights is not None
-    assert bare.weights is None
-    assert len(setup.weights.loaded) == 4
-    stored = weights_file.from_bytes(path.read_bytes(), "file")[1]
-    assert all(torch.equal(stored[key], value) for key, value in setup.model.state_dict().items())
-    assert same(bare.model, mlp())
-
-
-def test_a_pretraining_can_start_from_weights_too(tmp_path: Path) -> None:
-    first = pretrained(tmp_path / "first.pt", epochs=1)
-    model = {"name": "mlp", "weights": str(first)}
-    wanted = pretraining(model=model, epochs=1)
-    list(pretrain(wanted, tmp_path / "second.pt"))
-    assert wanted.weights is not None
-    abouts = [
-        weights_file.from_bytes((tmp_path / f"{name}.pt").read_bytes(), name)[0]
-        for name in ("first", "second")
-    ]
-    assert abouts[0].start != abouts[1].start
-    assert abouts[1].accuracy[0] > abouts[0].accuracy[0]
-    assert "weights" not in abouts[1].model  # where the file lay is nobody's business
-    with pytest.raises(InvalidValue, match="holds another pre-training: start differ"):
-        pretrained(tmp_path / "second.pt", epochs=1)
-
-
-def test_an_experiment_without_weights_is_described_as_before() -> None:
-    dumped = experiment().model_dump(mode="json")["model"]
-    assert dumped == {"name": "mlp", "weights": None}
-    assert Experiment.model_validate_json(experiment().model_dump_json()) == experiment()
-
-
-def finish(setup: Setup, directory: Path) -> None:
-    with open_run(directory) as opened:
-        for _ in run(setup, opened):
-            pass
-
-
-def test_a_run_belongs_to_the_content_of_its_weights_and_not_to_their_place(tmp_path: Path) -> None:
-    path = pretrained(tmp_path / "weights.pt", epochs=1)
-    finish(prepare(experiment(weights=str(path))), tmp_path / "run")
-    moved = tmp_path / "moved.pt"
-    shutil.copy(path, moved)
-    finish(prepare(experiment(weights=str(moved))), tmp_path / "run")
-    pretrained(moved, epochs=2)
-    with pytest.raises(InvalidValue, match=r"holds another run: .*data\.initial_model"):
-        finish(prepare(experiment(weights=str(moved))), tmp_path / "run")
-    with pytest.raises(InvalidValue, match=r"holds another run: .*data\.initial_model"):
-        finish(prepare(experiment()), tmp_path / "run")

@@ -11,7 +11,7 @@ from fedward.base.validate import InvalidValue
 from fedward.core.digest import tensor_digest
 from fedward.core.parameters import ParameterSpec
 from fedward.models.target_model import read_target
-from studies.other_files import write_other_files
+from models.other_files import write_other_files
 from support import tiny_model
 
 

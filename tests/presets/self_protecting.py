@@ -25,7 +25,7 @@ def dp_sgd(**changes: Any) -> DPSGD:
 
 
 def users_of(algorithm: Algorithm, rounds: int = 3, seed: int = 1) -> UserLedgers:
-    state, _ = list(fedward.train(algorithm, tiny_model(), FEDERATION, rounds=rounds, seed=seed))[-1]
+    state, _ = list(fedward.rounds(algorithm, tiny_model(), FEDERATION, rounds=rounds, seed=seed))[-1]
     assert state.users is not None
     return state.users
 

@@ -56,7 +56,7 @@ def test_a_real_training_has_the_printed_epsilon_in_every_users_ledger() -> None
 def test_the_guarantee_of_the_models_is_the_largest_of_all_users_and_the_undrawn_spend_nothing() -> None:
     local = dp_sgd()
     algorithm = insdp_fedavg(num_users=12, sampler=PoissonSampler(rate=0.3), local=local)
-    logs = list(fedward.train(algorithm, tiny_model(), FEDERATION, rounds=4, seed=3))
+    logs = list(fedward.rounds(algorithm, tiny_model(), FEDERATION, rounds=4, seed=3))
     users = logs[-1][0].users
     assert users is not None
     drawn = [user for _, log in logs if log.telemetry is not None for user in log.telemetry.cohort]
@@ -81,7 +81,7 @@ def test_local_dp_weighs_by_declared_sizes_and_says_that_they_are_public(policy:
     users = torch.repeat_interleave(torch.arange(3), torch.tensor(sizes))
     federation = fedward.Federation.from_arrays(x, y, users)
     model = tiny_model()
-    (state, _), *_ = fedward.train(algorithm, model, federation, rounds=1, seed=1)
+    (state, _), *_ = fedward.rounds(algorithm, model, federation, rounds=1, seed=1)
     start = algorithm.init(torch.nn.utils.parameters_to_vector(model.parameters()).detach(), num_users=3)
     plan = plan_round(algorithm, start, federation.roster, None, 1)
     rows = [row.update for row in fedward.InProcess(model, federation).train(plan.jobs)]

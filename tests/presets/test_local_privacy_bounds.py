@@ -35,7 +35,7 @@ def test_the_noise_of_a_user_is_z_times_the_bound_of_the_round() -> None:
         num_users=4, sampler=EveryoneSampler(), clip_bound=None, policy=policy, noise_multiplier=8.0
     )
     before = torch.nn.utils.parameters_to_vector(model.parameters()).detach()
-    for state, log in fedward.train(algorithm, model, federation, rounds=2, seed=1):
+    for state, log in fedward.rounds(algorithm, model, federation, rounds=2, seed=1):
         moved = state.parameters - before
         wanted = 8.0 * log.bounds[0] / 4**0.5
         # 4002 draws: the deviation is known to a percent; the mean gradient adds at most C to the norm.
@@ -60,7 +60,7 @@ def test_a_schedule_gives_its_bound_to_every_user_in_every_round(policy: Any) ->
     state = algorithm.init(
         torch.nn.utils.parameters_to_vector(tiny_model().parameters()).detach(), num_users=12
     )
-    rounds = fedward.train(algorithm, tiny_model(), FEDERATION, rounds=5, seed=1, state=state)
+    rounds = fedward.rounds(algorithm, tiny_model(), FEDERATION, rounds=5, seed=1, state=state)
     bounds = []
     for t, (after, log) in enumerate(rounds):
         plan = plan_round(algorithm, state, FEDERATION.roster, None, 1)
@@ -80,7 +80,7 @@ def test_a_schedule_gives_its_bound_to_every_user_in_every_round(policy: Any) ->
 def test_a_polynomial_schedule_reaches_the_users(power: float) -> None:
     policy = PolynomialDecay(initial=0.05, power=power, rounds=5)
     algorithm = ldp(clip_bound=None, policy=policy)
-    logs = [log for _, log in fedward.train(algorithm, tiny_model(), FEDERATION, rounds=5, seed=1)]
+    logs = [log for _, log in fedward.rounds(algorithm, tiny_model(), FEDERATION, rounds=5, seed=1)]
     assert [log.bounds[0] for log in logs] == pytest.approx([0.05 * (1 - t / 5) ** power for t in range(5)])
     # A public schedule costs nothing.
     assert algorithm.planned_ledger(12, 5).guarantee(1e-5, "rdp").epsilon == 0

@@ -118,7 +118,7 @@ def test_too_small_an_expected_cohort_is_refused_before_training_with_the_number
     with pytest.raises(InvalidValue, match=wanted):
         check_setup(algorithm, MODEL, FEDERATION.roster)
     with pytest.raises(InvalidValue, match=wanted):
-        fedward.train(algorithm, MODEL, FEDERATION, rounds=1, seed=1)
+        fedward.rounds(algorithm, MODEL, FEDERATION, rounds=1, seed=1)
     with pytest.raises(InvalidValue, match="is expected to give 6"):
         check_setup(make(name, sampler=PoissonSampler(rate=0.5)), MODEL, FEDERATION.roster)
     check_setup(make(name, sampler=FixedSizeSampler(size=least)), MODEL, FEDERATION.roster)
@@ -171,7 +171,7 @@ def test_a_file_trains_with_krum() -> None:
     federation = experiment.load_data()
     model = build("logistic_regression", input_shape=(1, 8, 8), num_classes=10, seed=1)
     algorithm = experiment.make_algorithm(federation, model)
-    for state, log in fedward.train(algorithm, model, federation, rounds=2, seed=1):
+    for state, log in fedward.rounds(algorithm, model, federation, rounds=2, seed=1):
         assert log.kept == ""
     assert not torch.equal(state.parameters, ParameterSpec.of(model).flatten(model))
 

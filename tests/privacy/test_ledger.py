@@ -87,6 +87,16 @@ def test_merging_does_not_change_epsilon(life: list[tuple[DpEvent, int]]) -> Non
     assert ledger.guarantee(1e-5, "moments").epsilon == epsilon_of(apart, 1e-5, "moments", "add/remove")
 
 
+def test_many_trainings_have_spent_as_often_and_released_all_of_it() -> None:
+    one = SEEDED.charged(EVENTS[0], 2).charged(EVENTS[1], 1)
+    assert one.repeated(1) == one
+    assert one.repeated(3).spending == ((EVENTS[0], 6), (EVENTS[1], 3))
+    assert one.repeated(3).rounds == 9
+    # What was reserved, or charged in vain, is paid by each of them too.
+    assert charges(one.reserve(3, EVENTS[2]).repeated(3)) == 12
+    assert one.reserve(3, EVENTS[2]).repeated(3).reserved is None
+
+
 def test_ten_thousand_equal_rounds_are_one_entry() -> None:
     ledger = SEEDED
     for t in range(10_000):

@@ -20,7 +20,7 @@ from fedward.base.validate import InvalidValue
 from fedward.certificates.certificate import certify
 from fedward.certificates.certificate_file import dumps, loads
 from fedward.certificates.certified import papers_guarantee
-from fedward.report.page import render
+from fedward.reports.page import render
 from fedward.rundir.run_record import ReplicasRecord, load
 from fedward.studies.replicas.replica_results import load_replicas
 from studies.replicas_wanted import go, wanted

@@ -12,8 +12,8 @@ from fedward.rundir.computed_by import changes, list_changes, versions
 from fedward.rundir.manifest import ComputedBy, Manifest
 from fedward.rundir.store import RunDirectory, open_run
 from fedward.studies.training.setup import prepare
-from fedward.studies.training.training_study import run
 from studies.replicas_wanted import CONTENT, go, wanted
+from training_steps import run
 
 SHORT = {**CONTENT, "rounds": 3}
 ELSEWHERE = {"engine": "native engine, avx1024", "versions": {**versions(), "torch": "1.0.0"}}

@@ -13,8 +13,7 @@ import pytest
 
 from fedward.base.validate import InvalidValue
 from fedward.rundir.catalogue.facts import read as facts
-from fedward.rundir.inference_curves import NAME
-from fedward.rundir.inference_record import PROPERTY
+from fedward.rundir.inference_record import NAME, PROPERTY
 from fedward.rundir.run_record import load
 from fedward.rundir.store import RunDirectory
 from studies.inferred import read

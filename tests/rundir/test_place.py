@@ -14,8 +14,8 @@ from fedward.base.validate import InvalidValue
 from fedward.config.experiment import read_content
 from fedward.config.sweep_section import Sweep, read_sweep
 from fedward.rundir.place import SWEPT, kind_of, require_run
-from fedward.studies.sweep.sweep_place import begin_sweep, check_place
-from fedward.studies.sweep.sweep_study import prepare_sweep, run_sweep
+from fedward.rundir.store import RunDirectory
+from fedward.studies.sweep.sweep_study import begin_sweep, check_place, plan_sweep
 from tiny_experiment import TEXT
 
 SWEEP = "[sweep]\nalgorithm.noise_multiplier = [1.0, 2.0]\n"
@@ -94,7 +94,7 @@ def test_a_sweep_is_known_before_it_trains(fedward: Any, monkeypatch: pytest.Mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("fedward.studies.sweep.sweep_study.run_sweep", killed)
+        patch.setattr("fedward.studies.sweep.sweep_study.SweepStudy.steps", killed)
         assert fedward("sweep", "many.toml", "--out", "place").code == 130
     assert kind_of(Path("place")) == "a sweep"
     assert fedward("run", "one.toml", "--out", "place").code == 2
@@ -104,7 +104,7 @@ def test_a_sweep_is_known_before_it_trains(fedward: Any, monkeypatch: pytest.Mon
 def test_a_sweep_of_an_earlier_fedward_is_known_and_goes_on(fedward: Any) -> None:
     place = Path("place")
     sweep = wanted()
-    steps = run_sweep(sweep, prepare_sweep(sweep), place)
+    steps = plan_sweep(sweep).steps(RunDirectory(place))
     next(steps)
     steps.close()  # type: ignore[attr-defined]
     assert not (place / SWEPT).exists()
@@ -178,11 +178,14 @@ def test_what_is_no_run_is_said_in_words(tmp_path: Path) -> None:
             require_run(path)
         return str(error.value).partition(", got ")[2]
 
-    assert why(tmp_path / "none") == "none: there is no such directory"
-    assert why(tmp_path) == "one without run.json"
+    assert why(tmp_path / "none") == "none: there is no such directory; fedward runs lists those in runs/"
+    assert why(tmp_path) == "one without run.json; fedward runs lists those in runs/"
     (tmp_path / "sweep.json").write_text("{}")
     assert why(tmp_path) == "that of a sweep: give one of the directories in it"
-    assert why(tmp_path / "sweep.json") == "a file"
+    assert (
+        why(tmp_path / "sweep.json")
+        == "a file; give the directory that a command has written, such as runs/NAME"
+    )
     (tmp_path / "run.json").write_text("{}")
     require_run(tmp_path)
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,10 @@ import pytest
 from rich.console import Console
 
 from fedward.base.validate import InvalidValue
-from fedward.report.page import render
-from fedward.report.terminal import run_table as terminal
+from fedward.reports.page import render
+from fedward.reports.terminal import run_table as terminal
 from fedward.rundir.manifest import Manifest
-from fedward.rundir.results import Measured, MeasuredRound, TrainingResult, read_result
+from fedward.rundir.results import Mean, Measured, MeasuredRound, TrainingResult, read_result
 from fedward.rundir.run_record import load
 from fedward.rundir.store import RunDirectory
 from fedward.studies.training.training_study import Setup
@@ -146,3 +147,11 @@ def test_what_is_not_finite_is_null_and_what_was_never_set_is_not_written() -> N
 def test_keys_of_a_later_version_are_kept() -> None:
     content = {"round": 3, "accuracy": 0.5, "loss": 1.0, "calibration": 0.1}
     assert MeasuredRound.model_validate(content).to_json() == content
+
+
+def test_an_interval_is_students_and_stays_where_values_can_be() -> None:
+    found = Mean.of([0.5, 0.6, 0.7])
+    assert found.low == pytest.approx(0.6 - 4.302653 * 0.1 / math.sqrt(3), abs=1e-6)
+    assert Mean.of([0.9, 1.0, 1.0], most=1.0).high == 1.0
+    assert Mean.of([0.0, 0.0, 0.1]).low == 0.0
+    assert Mean.of([math.nan, 1.0]).low is None

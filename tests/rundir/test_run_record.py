@@ -13,7 +13,6 @@ from fedward.api.certify_api import certify
 from fedward.backends.compute import IN_PROCESS
 from fedward.base.validate import InvalidValue
 from fedward.config import experiment as config
-from fedward.rundir.replica_store import ReplicaDirectory
 from fedward.rundir.results import Measured
 from fedward.rundir.run_record import ReplicasRecord, RunRecord, load
 from fedward.rundir.store import open_run
@@ -76,7 +75,7 @@ def test_replicas_are_read_with_their_variants(tmp_path: Path) -> None:
     experiments = {"all": config.parse(EXPERIMENT)}
     wanted = ReplicaRun(variants=prepare_variants(experiments), replicas=2)
     with open_run(tmp_path / "run") as directory:
-        for _ in run_replicas(wanted, ReplicaDirectory(directory, save_space=False)):
+        for _ in run_replicas(wanted, directory):
             pass
     record = load(tmp_path / "run")
     assert isinstance(record, ReplicasRecord)
@@ -129,7 +128,7 @@ def test_a_table_needs_pandas_and_says_so(finished: Path, monkeypatch: pytest.Mo
 def test_the_table_has_a_row_for_each_measured_round(finished: Path) -> None:
     pytest.importorskip("pandas")
     table = load(finished).to_pandas()
-    assert table["round"].tolist() == [0, 1]
+    assert table["round"].tolist() == [1, 2]
     assert {"accuracy", "loss"} <= set(table.columns)
 
 

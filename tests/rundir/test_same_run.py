@@ -12,8 +12,8 @@ from fedward.rundir.manifest import Manifest
 from fedward.rundir.same_run import check_same_run
 from fedward.rundir.store import open_run
 from fedward.studies.training.setup import prepare
-from fedward.studies.training.training_study import run
 from studies.replicas_wanted import CONTENT, go, wanted
+from training_steps import run
 
 SHORT = {**CONTENT, "rounds": 1}
 

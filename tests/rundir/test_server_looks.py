@@ -81,7 +81,7 @@ def test_a_finished_run_that_left_looks_out_is_read_and_has_no_guarantee(
     assert LEFT_OUT in run.result.statement
     assert "epsilon" not in facts.read(tmp_path).facts
     for user in (None, 3):
-        users(tmp_path, user=user)
+        users(run=tmp_path, user=user)
         assert LEFT_OUT in capsys.readouterr().out.splitlines()[-1]
     # What the ledger of the server claims is about its looks alone, and holds.
     (check,) = ledger_file.verify((tmp_path / "ledger.json").read_text(encoding="utf8"))

@@ -18,7 +18,7 @@ from fedward.base.validate import InvalidValue
 from fedward.config import experiment as config
 from fedward.privacy import Ledger, remembered
 from fedward.privacy.rounding import round_up_digits
-from fedward.report.page import render
+from fedward.reports.page import render
 from fedward.rundir.catalogue.facts import read
 from fedward.rundir.run_record import RunRecord, load
 from fedward.rundir.store import RunDirectory

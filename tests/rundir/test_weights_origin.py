@@ -20,8 +20,8 @@ from fedward.models.weights_file import About
 from fedward.privacy import Guarantee
 from fedward.privacy.caveats import add_caveat
 from fedward.privacy.ledger_file import verify
-from fedward.report.page import render
-from fedward.report.terminal.forecast_table import record as forecast_record
+from fedward.reports.page import render
+from fedward.reports.terminal.forecast_table import record as forecast_record
 from fedward.rundir.manifest import Manifest
 from fedward.rundir.run_record import RunRecord, load
 from fedward.rundir.weights_origin import caveat

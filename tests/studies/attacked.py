@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from fedward.config.experiment import from_content
-from fedward.report.terminal import run_table as terminal
+from fedward.reports.terminal import run_table as terminal
 from fedward.rundir import checkpoint
 from fedward.rundir.results import TrainingResult
 from fedward.rundir.store import open_run

@@ -7,7 +7,6 @@ from typing import Any
 
 from fedward.config.experiment import from_content
 from fedward.config.vary import Axis, variants
-from fedward.rundir.replica_store import ReplicaDirectory
 from fedward.rundir.store import open_run
 from fedward.studies.progress import Progress
 from fedward.studies.replicas.replica_study import ReplicaRun, prepare_variants, run_replicas
@@ -38,7 +37,7 @@ def go(run: ReplicaRun, path: Path, stop: int | None = None, **options: Any) -> 
     """Runs to the end, or leaves the run after so many steps."""
     steps: list[Progress] = []
     with open_run(path) as opened:
-        for step in run_replicas(run, ReplicaDirectory(opened, save_space=run.save_space), **options):
+        for step in run_replicas(run, opened, **options):
             steps.append(step)
             if len(steps) == stop:
                 break

@@ -10,10 +10,11 @@ from typing import Any
 from rich.console import Console
 
 from fedward.config.experiment import from_content
-from fedward.report.terminal import run_table as terminal
+from fedward.reports.terminal import run_table as terminal
 from fedward.rundir.results import TrainingResult
 from fedward.rundir.store import RunDirectory, open_run
-from fedward.studies.training.training_study import Setup, prepare, run
+from fedward.studies.training.training_study import Setup, prepare
+from training_steps import run
 
 DP_SGD: dict[str, Any] = {
     "name": "dp_sgd",

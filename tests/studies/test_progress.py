@@ -9,9 +9,8 @@ import pytest
 
 from fedward.backends import InProcess
 from fedward.lockstep.lockstep import Lockstep
-from fedward.rundir.replica_store import ReplicaDirectory
+from fedward.rundir.replica_store import ReplicaDirectory, for_every_replica
 from fedward.studies import progress
-from fedward.studies.replicas.replica_study import _Session
 from studies.replicas_wanted import CONTENT, go, wanted
 
 ATTACKED: dict[str, Any] = {
@@ -86,11 +85,11 @@ def test_stored_scores_are_charged_to_their_own_block_alone(
     assert steps[8].seconds_left == pytest.approx(40.0)
 
 
-def test_accuracy_so_far_is_the_mean_over_all_replicas_of_this_session() -> None:
-    jobs: Any = SimpleNamespace(asked=0, run=0)
-    session = _Session(jobs, {"round": 1}, 10, 4)
-    assert session.progress().accuracy == {}
-    session.finish(5, {"all": [0.25]})
-    found = session.finish(8, {"all": [0.5, 0.75, 1.0]})
-    assert found.finished == 8
-    assert found.accuracy == {"all": pytest.approx(0.625)}
+def test_accuracy_so_far_is_the_mean_over_all_replicas_of_this_session(tmp_path: Path) -> None:
+    go(wanted(2, axes=[]), tmp_path)
+    steps = go(wanted(6, axes=[], block=3), tmp_path)
+    assert steps[0].accuracy == {}
+    assert (steps[0].finished, steps[-1].finished) == (2, 6)
+    _, three, one = (block["all/accuracy"].tolist() for block in for_every_replica(tmp_path))
+    assert len({*three, *one}) > 1
+    assert steps[-1].accuracy == {"all": pytest.approx(sum([*three, *one]) / 4)}

@@ -3,43 +3,44 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 from rich.console import Console
+from torch import nn
 
 from fedward.api.records import Replicas, show
-from fedward.api.source import Changes, File, console_for, source_from
+from fedward.api.source import ExperimentOptions, PathLike, Vary, What, console_for, source_from
 from fedward.backends.compute import Compute
 from fedward.backends.open import engine_in_words
 from fedward.base.durable_files import write_atomically
-from fedward.base.validate import InvalidType
+from fedward.certificates.beside_headline import ceiling_in_words
 from fedward.certificates.claims import Claims
 from fedward.certificates.replica_scores import Score
 from fedward.certificates.threat import Attendance
-from fedward.config.vary import Axis
+from fedward.core.federation import Federation
 from fedward.privacy.group import THREATS, Threat
-from fedward.report.pictures import certified_picture
-from fedward.report.terminal import attack_cost_table as attack_cost
-from fedward.report.terminal import certified_table as certified_accuracy
-from fedward.report.terminal import replica_table as report
-from fedward.report.terminal import run_table as terminal
-from fedward.report.terminal.live_progress import follow_replicas
+from fedward.reports.pictures import certified_picture
+from fedward.reports.terminal import attack_cost_table as attack_cost
+from fedward.reports.terminal import certified_table as certified_accuracy
+from fedward.reports.terminal import replica_table as report
+from fedward.reports.terminal import run_table as terminal
+from fedward.reports.terminal.console import say
+from fedward.reports.terminal.live_progress import follow_replicas
 from fedward.rundir.run_record import load
 from fedward.studies.certification.certification_study import Certification, Outcome, plan_certification
+from fedward.studies.certification.claimed_ceiling import planned_ceilings
 from fedward.studies.study import carry_out
-
-Vary = Mapping[str, Sequence[Any]] | Sequence[str]
 
 
 def certify(
-    file: File,
+    what: What,
+    model: nn.Module | None = None,
+    federation: Federation | None = None,
     *,
     replicas: int = 1000,
-    changes: Changes = (),
     vary: Vary = (),
     attackers: Sequence[int] | None = None,
     threats: Sequence[str] = (),
@@ -48,12 +49,13 @@ def certify(
     method: str | None = None,
     error: float = 0.01,
     simultaneous: bool = False,
-    out: str | os.PathLike[str] | None = None,
-    data: str | os.PathLike[str] | None = None,
+    out: PathLike | None = None,
+    data: PathLike | None = None,
     compute: Compute | None = None,
     save_space: bool = False,
     block: int | None = None,
     quiet: bool = False,
+    **options: Unpack[ExperimentOptions],
 ) -> Replicas:
     """Trains M replicas, or goes on with them, and certifies: what ``fedward certify`` does.
 
@@ -61,9 +63,8 @@ def certify(
     the attack is measured and bounded. The result is the run as ``fedward.load`` reads it.
 
     Args:
-      file: an experiment file, or its tables as a dictionary.
+      what, model, federation, options: as in ``fedward.train``.
       replicas: M, how many trainings; fixed beforehand.
-      changes: other values for some keys, ``{"rounds": 5}``.
       vary: keys and the values they take: ``{"algorithm.noise_multiplier": [1, 2]}``.
       attackers: how many users attack, or how many examples are poisoned.
       threats: ``inject``, ``present``, ``compromise``; all three if none.
@@ -86,13 +87,14 @@ def certify(
         error=error,
         simultaneous=simultaneous,
     )
-    compute, source = (compute or Compute()).check(), source_from(file, changes)
+    compute = (compute or Compute()).check()
+    source = source_from(what, model, federation, **options)
     path = source.directory(out, "-certified")
     study = plan_certification(
         source.content,
         source.name,
         claims,
-        axes=_axes(vary),
+        axes=source.axes(vary),
         attackers=attackers,
         data=None if data is None else Path(data),
         save_space=save_space,
@@ -109,7 +111,19 @@ def carry_out_certification(study: Certification, path: Path, compute: Compute, 
     first = study.wanted.first
     report.heading(console, study.wanted, path)
     terminal.engine(console, engine_in_words(first.model, first.federation, compute), path)
+    if study.costs is None:
+        say(console, *_ceilings(study))
     return carry_out(study, path, compute, partial(follow_replicas, console, study.wanted), _draw)
+
+
+def _ceilings(study: Certification) -> list[str]:
+    """What M allows at most, for each variant, before anything is trained."""
+    several = len(study.settings) > 1
+    return [
+        f"{name}: {told}" if several else told
+        for name, setting in study.settings.items()
+        for told in [ceiling_in_words(planned_ceilings(setting, study.wanted.variants[name]))]
+    ]
 
 
 def record_of(found: Outcome) -> dict[str, Any]:
@@ -127,11 +141,3 @@ def _draw(path: Path, found: Outcome) -> None:
     else:
         certified_picture.picture(found.predictions).save(path / "certified_accuracy.png")
     write_atomically(path / "certified.json", (json.dumps(record_of(found), indent=1) + "\n").encode())
-
-
-def _axes(vary: Vary) -> list[Axis]:
-    if isinstance(vary, str):
-        raise InvalidType(f"vary must be a dictionary or a list of KEY=VALUE,VALUE, got the text {vary!r}")
-    if isinstance(vary, Mapping):
-        return [Axis(key=key, values=tuple(values)) for key, values in vary.items()]
-    return [Axis.parse(text) for text in vary]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from fedward.api.records import Inference, Replicas, Run, show
+from fedward.api.records import Inference, Replicas, Run, Sweep, show
 from fedward.rundir.run_record import load as load_run
-from fedward.rundir.sweep_record import SweepRecord, is_sweep, read_sweep_record
+from fedward.rundir.sweep_record import is_sweep, read_sweep_record
 
 
-def load(path: str | os.PathLike[str]) -> Run | Replicas | Inference | SweepRecord:
+def load(path: str | os.PathLike[str]) -> Run | Replicas | Inference | Sweep:
     """Reads a directory of ``fedward run``, ``replicas``, ``certify``, ``infer`` or ``sweep``.
 
     Nothing is changed or locked; a run that is under way is read as far as it is. Every ε is computed from
@@ -20,4 +20,4 @@ def load(path: str | os.PathLike[str]) -> Run | Replicas | Inference | SweepReco
       path: the run directory, or that of a finished sweep.
     """
     folder = Path(path)
-    return read_sweep_record(folder) if is_sweep(folder) else show(load_run(folder))
+    return show(read_sweep_record(folder)) if is_sweep(folder) else show(load_run(folder))

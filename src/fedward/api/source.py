@@ -1,23 +1,42 @@
-"""An experiment as Python gives it: the path of a file, or its tables as a dictionary."""
+"""An experiment as Python gives it: the path of a file, its tables as a dictionary, or objects."""
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from rich.console import Console
+from torch import nn
 
+from fedward.attacks import Attack
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.config import experiment as config
-from fedward.config.overrides import apply_changes, put, source_of
-from fedward.report.terminal.console import plain_console
+from fedward.config.overrides import apply_changes, copy_tables, put, source_of
+from fedward.config.own_code import import_code
+from fedward.config.vary import Axis
+from fedward.core.algorithm import Algorithm
+from fedward.core.federation import Federation
+from fedward.reports.terminal.console import plain_console
 
-File = str | os.PathLike[str] | Mapping[str, Any]
+PathLike = str | os.PathLike[str]
+File = PathLike | Mapping[str, Any]
+What = File | Algorithm
 Changes = Mapping[str, Any] | Sequence[str]
+Vary = Mapping[str, Sequence[Any]] | Sequence[str]
+
+
+class ExperimentOptions(TypedDict, total=False):
+    """What every function takes that trains: see ``fedward.train``."""
+
+    rounds: int | None
+    seed: int | None
+    attack: Attack | Mapping[str, Any] | None
+    privacy: Mapping[str, Any] | None
+    changes: Changes
+    trust: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,44 +45,102 @@ class Source:
 
     content: dict[str, Any]
     name: str
-    stem: str | None
+    file: Path | None
+    trust: bool = False
 
-    def directory(self, out: str | os.PathLike[str] | None, ending: str = "") -> Path:
+    @property
+    def stem(self) -> str | None:
+        """The name of its file without the ending."""
+        return None if self.file is None else self.file.stem
+
+    def with_code(self) -> Source:
+        """The same, trusted: with the code that it names imported."""
+        return replace(self, content=import_code(self.content, self.file), trust=True)
+
+    def directory(self, out: PathLike | None, ending: str = "") -> Path:
         """Where it is run: ``runs/NAME`` unless it was said."""
         if out is not None:
             if not os.fspath(out):
                 raise InvalidValue("out must be the path of a directory, got ''")
             return Path(out)
         if self.stem is None:
-            raise InvalidValue("out must be given where the experiment is a dictionary, got none")
+            raise InvalidValue("out must be given where the experiment is no file, got none")
         return Path("runs") / f"{self.stem}{ending}"
 
+    def axes(self, vary: Vary) -> list[Axis]:
+        """What varies, with code in the place of its names where the experiment is trusted."""
+        if isinstance(vary, str):
+            raise InvalidType(
+                f"vary must be a dictionary or a list of KEY=VALUE,VALUE, got the text {vary!r}"
+            )
+        if isinstance(vary, Mapping):
+            axes = [Axis(key=key, values=tuple(values)) for key, values in vary.items()]
+        else:
+            axes = [Axis.parse(text) for text in vary]
+        if not self.trust:
+            return axes
+        return [
+            Axis(key=axis.key, values=tuple(import_code({axis.key: list(axis.values)})[axis.key]))
+            for axis in axes
+        ]
 
-def source_from(file: File, changes: Changes = ()) -> Source:
-    """Reads a file, or takes a dictionary, and puts other values in.
+
+def source_from(
+    what: What,
+    model: nn.Module | None = None,
+    federation: Federation | None = None,
+    *,
+    rounds: int | None = None,
+    seed: int | None = None,
+    attack: Attack | Mapping[str, Any] | None = None,
+    privacy: Mapping[str, Any] | None = None,
+    changes: Changes = (),
+    trust: bool = False,
+) -> Source:
+    """Reads a file, or takes a dictionary or objects, and puts other values in.
 
     Args:
-      file: an experiment file, or its tables.
+      what: an experiment file, its tables, or an algorithm; with an algorithm the model, the federation,
+        rounds and seed must be given too.
+      model, federation: in the place of the tables ``[model]`` and ``[data]``.
+      rounds, seed, attack, privacy: in the place of these keys.
       changes: other values for some keys: ``{"algorithm.clip_bound": 2.0}``, or as on the command line,
         ``["algorithm.clip_bound=2.0"]``.
+      trust: whether code that a file or a dictionary names may be imported.
     """
     if isinstance(changes, str):
         raise InvalidType(f"changes must be a dictionary or a list of KEY=VALUE, got the text {changes!r}")
     texts = [] if isinstance(changes, Mapping) else list(changes)
-    if isinstance(file, Mapping):
-        content, name, stem = apply_changes(dict(copy.deepcopy(file)), texts), "experiment", None
-    elif isinstance(file, str | os.PathLike):
-        path = Path(file)
-        content, name, stem = config.read_content(path, texts), str(path), path.stem
+    given: dict[str, object] = {"model": model, "data": federation, "rounds": rounds, "seed": seed}
+    given |= {"attack": attack, "privacy": privacy}
+    put_in = {key: copy_tables(value) for key, value in given.items() if value is not None}
+    path: Path | None = None
+    if isinstance(what, Algorithm):
+        _require_all(given)
+        content, name = apply_changes({"algorithm": what, **put_in}, texts), "experiment"
+    elif isinstance(what, Mapping):
+        content, name = apply_changes({**what, **put_in}, texts), "experiment"
+    elif isinstance(what, str | os.PathLike):
+        path = Path(what)
+        content, name = config.read_content(path, texts) | put_in, str(path)
     else:
         raise InvalidType(
-            f"an experiment must be the path of a file or a dictionary, got {type(file).__name__}"
+            "an experiment must be the path of a file, a dictionary or an Algorithm, got "
+            f"{type(what).__name__}"
         )
     if isinstance(changes, Mapping):
         for key, value in changes.items():
             put(content, key, value)
             texts.append(f"{key}={value}")
-    return Source(content=content, name=source_of(name, texts), stem=stem)
+    source = Source(content=content, name=source_of(name, texts), file=path)
+    return source.with_code() if trust else source
+
+
+def _require_all(given: Mapping[str, object]) -> None:
+    names = {"model": "model", "data": "federation", "rounds": "rounds", "seed": "seed"}
+    missing = [name for key, name in names.items() if given[key] is None]
+    if missing:
+        raise InvalidValue(f"{' and '.join(missing)} must be given with an algorithm, got none")
 
 
 def console_for(quiet: bool) -> Console:

@@ -1,18 +1,18 @@
-"""``fedward.train``: an experiment file from beginning to end, or an algorithm round by round."""
+"""``fedward.train``: one training from beginning to end; ``fedward.rounds``: round by round."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 from rich.console import Console
 from torch import nn
 
 from fedward.api.records import Run, show
-from fedward.api.source import Changes, File, Source, console_for, source_from
+from fedward.api.source import Changes, PathLike, Source, What, console_for, source_from
+from fedward.attacks import Attack
 from fedward.backends import InProcess
 from fedward.backends.compute import Compute
 from fedward.backends.open import engine_in_words
@@ -22,27 +22,62 @@ from fedward.core.federation import Federation
 from fedward.core.train import train as train_with
 from fedward.core.types import Adversary, Backend, RoundLog, ServerState
 from fedward.privacy.budget import Budget
-from fedward.report.terminal import run_table as terminal
-from fedward.report.terminal.live_progress import follow_run
+from fedward.reports.terminal import run_table as terminal
+from fedward.reports.terminal.live_progress import follow_run
 from fedward.studies.study import carry_out
 from fedward.studies.training.setup import Setup
 from fedward.studies.training.training_study import TrainingStudy, prepare
 
 
-@overload
 def train(
-    file: File,
+    what: What,
+    model: nn.Module | None = None,
+    federation: Federation | None = None,
     *,
+    rounds: int | None = None,
+    seed: int | None = None,
+    attack: Attack | Mapping[str, Any] | None = None,
+    privacy: Mapping[str, Any] | None = None,
     changes: Changes = (),
-    out: str | os.PathLike[str] | None = None,
-    data: str | os.PathLike[str] | None = None,
+    out: PathLike | None = None,
+    data: PathLike | None = None,
     compute: Compute | None = None,
+    trust: bool = False,
     quiet: bool = False,
-) -> Run: ...
+) -> Run:
+    """Trains, or goes on where it was left, as ``fedward run`` does, and returns the run.
+
+    Args:
+      what: an experiment file, its tables as a dictionary, or an algorithm. An algorithm needs a model, a
+        federation, rounds, a seed and ``out`` besides.
+      model, federation: in the place of the tables ``[model]`` and ``[data]``.
+      rounds, seed: in the place of these keys.
+      attack: an ``Attack``, or the table ``[attack]``.
+      privacy: the table ``[privacy]``: users, delta, accountant, budget.
+      changes: other values for some keys: ``{"rounds": 5}``, or ``["rounds=5"]`` as on the command line.
+      out: the run directory; ``runs/NAME`` if not given.
+      data: where data sets lie; else ``FEDWARD_DATA``.
+      compute: where and how it is trained, such as ``Compute(workers=2)``; else on all cores.
+      trust: whether code that the file names may be imported and run.
+      quiet: no heading and no progress.
+    """
+    source = source_from(
+        what,
+        model,
+        federation,
+        rounds=rounds,
+        seed=seed,
+        attack=attack,
+        privacy=privacy,
+        changes=changes,
+        trust=trust,
+    )
+    folder = None if data is None else Path(data)
+    compute = (compute or Compute()).check()
+    return train_source(source, source.directory(out), folder, compute, console_for(quiet))[1]
 
 
-@overload
-def train(
+def rounds(
     algorithm: Algorithm,
     model: nn.Module,
     federation: Federation,
@@ -55,53 +90,31 @@ def train(
     adversary: Adversary | None = None,
     budget: Budget | None = None,
     backend: Backend | None = None,
-) -> Iterator[tuple[ServerState, RoundLog]]: ...
-
-
-def train(*arguments: Any, **options: Any) -> Run | Iterator[tuple[ServerState, RoundLog]]:
-    """Trains.
-
-    ``train(file)`` does what ``fedward run`` does, or goes on with it where it was left, and returns the run
-    as ``fedward.load`` reads it. ``train(algorithm, model, federation, rounds=..., seed=...)`` is a plain
-    generator: it yields the server's state and a log after every round, and nothing is stored.
-
-    Args of ``train(file)``:
-      file: an experiment file, or its tables as a dictionary.
-      changes: other values for some keys: ``{"rounds": 5}``, or ``["rounds=5"]`` as on the command line.
-      out: the run directory; ``runs/NAME`` if not given.
-      data: where data sets lie; else ``FEDWARD_DATA``.
-      compute: where and how it is trained, such as ``Compute(workers=2)``; else on all cores.
-      quiet: no heading and no progress.
-    """
-    if "algorithm" in options or (arguments and isinstance(arguments[0], Algorithm)):
-        return _train_by_rounds(*arguments, **options)
-    return _train_file(*arguments, **options)
-
-
-def _train_file(
-    file: File,
-    *,
-    changes: Changes = (),
-    out: str | os.PathLike[str] | None = None,
-    data: str | os.PathLike[str] | None = None,
-    compute: Compute | None = None,
-    quiet: bool = False,
-) -> Run:
-    compute, source = (compute or Compute()).check(), source_from(file, changes)
-    path, folder = source.directory(out), None if data is None else Path(data)
-    return train_source(source, path, folder, compute, console_for(quiet))[1]
-
-
-def _train_by_rounds(
-    algorithm: Algorithm,
-    model: nn.Module,
-    federation: Federation,
-    *,
-    backend: Backend | None = None,
-    **options: Any,
 ) -> Iterator[tuple[ServerState, RoundLog]]:
-    """``fedward.core.train.train`` in this process, unless another backend is given."""
-    return train_with(algorithm, model, federation, backend or InProcess(model, federation), **options)
+    """Trains round by round: yields the server's state and a log after each, and stores nothing.
+
+    Args:
+      algorithm, model, federation: what is trained, on whose data.
+      rounds: how many, counted from the first.
+      seed, replica, draw: of all that is drawn.
+      state: goes on from there.
+      adversary: as ``Attack.stage`` gives it.
+      budget: ends the training before it spends more.
+      backend: runs the jobs; this process if not given.
+    """
+    return train_with(
+        algorithm,
+        model,
+        federation,
+        backend or InProcess(model, federation),
+        rounds=rounds,
+        seed=seed,
+        replica=replica,
+        draw=draw,
+        state=state,
+        adversary=adversary,
+        budget=budget,
+    )
 
 
 def train_source(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fedward.attacks.attack import Attack, Staged
 from fedward.attacks.attack_goal import Goal
-from fedward.attacks.attack_types import ModelPoisoningDefaults
+from fedward.attacks.attack_types import Conduct
 from fedward.attacks.attacker import Attacker
 from fedward.attacks.model_poisoning import MODEL_POISONINGS
 from fedward.attacks.poisoning import POISONINGS
@@ -16,8 +16,8 @@ __all__ = [
     "WHO",
     "Attack",
     "Attacker",
+    "Conduct",
     "Goal",
-    "ModelPoisoningDefaults",
     "NamedUsers",
     "PerCohort",
     "RandomUsers",

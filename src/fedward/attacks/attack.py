@@ -103,18 +103,18 @@ class Attack:
                     f"know {KNOWLEDGE['own']} only"
                 )
         for part in self.model[1:]:
-            if part.needs_all_rows:
+            if part.conduct.needs_all_rows:
                 raise InvalidValue(
                     f"{part} reads rows as they were trained, so it must come first among the poisonings of "
                     f"updates, got it after {self.model[0]}"
                 )
         for part in self.model[1:]:
-            if part.discards_update:
+            if part.conduct.discards_update:
                 raise InvalidValue(
                     f"{part} throws away what came before it, so it must come first among the poisonings of "
                     f"updates, got it after {self.model[0]}"
                 )
-        own_ways = [part for part in self.model if part.trains_its_own_way]
+        own_ways = [part for part in self.model if part.conduct.trains_its_own_way]
         if len(own_ways) > 1:
             raise InvalidValue(
                 f"attackers can train in one way of their own, got {own_ways[0]} and {own_ways[1]}"
@@ -245,12 +245,13 @@ class Attack:
             num_classes=federation.num_classes,
             names=federation.names,
             vocabulary=federation.vocabulary,
+            class_names=federation.class_names,
             copy=False,
         )
 
     def _notes(self, algorithm: Algorithm) -> tuple[str, ...]:
         notes = []
-        if self.data and self.model and self.model[0].discards_update:
+        if self.data and self.model and self.model[0].conduct.discards_update:
             notes.append(f"{self.model[0]} throws away what was trained: the poisoned data has no effect.")
         if self.who.per_cohort is not None:
             notes.append(
@@ -262,7 +263,7 @@ class Attack:
                 f"{algorithm.handed_out:,} examples of honest users were handed to the attackers: every ε is "
                 "about the federation after that."
             )
-        if algorithm.accounting == "users" and any(part.skips_local_privacy for part in self.model):
+        if algorithm.accounting == "users" and any(part.conduct.skips_local_privacy for part in self.model):
             notes.append(
                 "The attackers skip their own clipping and noise, and nobody clips after them. What is "
                 "guaranteed to the other users stands: each relies on its own noise."

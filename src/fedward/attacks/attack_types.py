@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from dataclasses import asdict, dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from torch import Tensor
 
+from fedward.base.validate import InvalidType
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
@@ -46,12 +48,40 @@ class Poisoning(Protocol):
         """
 
 
-class ModelPoisoning(Protocol):
-    """A bad update: how an attacker trains, and what it sends instead of what it trained.
+@dataclass(frozen=True, kw_only=True)
+class Conduct:
+    """What a poisoning of updates does, as it declares of itself.
 
-    It says of itself all that is asked here; ``Attack`` refuses one that leaves something out, since nobody
-    may take silence for a no. An attack that does none of the last three inherits from
-    ``ModelPoisoningDefaults``.
+    Args:
+      needs_all_rows: whether it reads other rows than the one that it replaces.
+      discards_update: whether what is sent does not depend on what was trained: bad data has no effect then,
+        nor has a poisoning of updates before it.
+      trains_its_own_way: whether its users train with another trainer than they were given, which its method
+        ``trainer`` names (``OwnWayToTrain``); of several poisonings only one can.
+      skips_local_privacy: whether its users leave out the clipping and the noise that they owe to themselves.
+
+    >>> Conduct(needs_all_rows=False, discards_update="no")
+    Traceback (most recent call last):
+    ...
+    fedward.base.validate.InvalidType: discards_update must be True or False, got 'no'
+    """
+
+    needs_all_rows: bool
+    discards_update: bool = False
+    trains_its_own_way: bool = False
+    skips_local_privacy: bool = False
+
+    def __post_init__(self) -> None:
+        for name, answer in asdict(self).items():
+            if not isinstance(answer, bool):
+                raise InvalidType(f"{name} must be True or False, got {answer!r}")
+
+
+class ModelPoisoning(Protocol):
+    """A bad update: what an attacker sends instead of what it trained.
+
+    It says of itself what is asked here; ``Attack`` refuses one that leaves something out, since nobody may
+    take silence for a no.
     """
 
     @property
@@ -59,38 +89,19 @@ class ModelPoisoning(Protocol):
         """The least that an attacker must know to carry it out."""
 
     @property
-    def needs_all_rows(self) -> bool:
-        """Whether it reads other rows than the one that it replaces."""
-
-    @property
-    def discards_update(self) -> bool:
-        """Whether what is sent does not depend on what was trained: bad data has no effect then, nor has a
-        poisoning of updates before it."""
-
-    @property
-    def trains_its_own_way(self) -> bool:
-        """Whether ``trainer`` gives another trainer than it was given; of several only one can."""
-
-    @property
-    def skips_local_privacy(self) -> bool:
-        """Whether its users leave out the clipping and the noise that they owe to themselves."""
-
-    def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
-        """What an attacker trains with, instead of the round's ``trainer``."""
+    def conduct(self) -> Conduct:
+        """What it does."""
 
     def tamper(self, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
         """What is sent instead of ``update``, which may be changed in place."""
 
 
-class ModelPoisoningDefaults:
-    """What a poisoning of updates is unless it says otherwise: a base for attacks of one's own.
+@runtime_checkable
+class OwnWayToTrain(Protocol):
+    """A poisoning of updates whose users do not train as they are told."""
 
-    The update that is sent is made from the one that was trained, as everybody trains.
-    """
-
-    discards_update: ClassVar[bool] = False
-    trains_its_own_way: ClassVar[bool] = False
-    skips_local_privacy: ClassVar[bool] = False
+    def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
+        """What an attacker trains with, instead of the round's ``trainer``."""
 
 
 class Who(Protocol):

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedward.attacks.attack_types import ModelPoisoning, Poisoning
+from fedward.attacks.attack_types import ModelPoisoning, OwnWayToTrain, Poisoning
 from fedward.attacks.poisoning.portion import poison_examples
 from fedward.core.check_rounds import decisive
 from fedward.core.examples import Examples
@@ -35,7 +35,7 @@ class Attacker:
 
     @property
     def needs_all_rows(self) -> bool:
-        return any(part.needs_all_rows for part in self.model)
+        return any(part.conduct.needs_all_rows for part in self.model)
 
     def active(self, round: int) -> bool:
         """Whether it attacks in this round."""
@@ -59,12 +59,13 @@ class Attacker:
     def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
         if self.active(round):
             for part in self.model:
-                trainer = part.trainer(trainer, round, bounds)
+                if isinstance(part, OwnWayToTrain):
+                    trainer = part.trainer(trainer, round, bounds)
         return trainer
 
     def decisive_rounds(self, rounds: int) -> set[int]:
         """Where its own ways to train could fail; parts that train as they are told add nothing."""
-        own = [decisive(part, rounds) for part in self.model if part.trains_its_own_way]
+        own = [decisive(part, rounds) for part in self.model if isinstance(part, OwnWayToTrain)]
         return {0}.union(*own)
 
     def tamper(self, user: int, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:

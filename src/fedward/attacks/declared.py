@@ -1,49 +1,42 @@
-"""The check that an attack on updates declares what it needs to know and how it behaves."""
+"""The check that an attack on updates declares what it needs to know and what it does."""
 
 from __future__ import annotations
 
 from typing import get_args
 
-from fedward.attacks.attack_types import ModelPoisoning
+from fedward.attacks.attack_types import Conduct, ModelPoisoning, OwnWayToTrain
 from fedward.base.validate import InvalidType, one_of
 from fedward.core.types import Knowledge
 
-_BY_DEFAULT = "; a class that inherits from fedward.attacks.ModelPoisoningDefaults says False"
-_REMEDIES = {
-    "needs": "",
-    "needs_all_rows": "",
-    "discards_update": _BY_DEFAULT,
-    "trains_its_own_way": _BY_DEFAULT,
-    "skips_local_privacy": _BY_DEFAULT,
-}
+_REMEDIES = {"needs": "", "conduct": "; fedward.attacks.Conduct says what is asked"}
 
 
 def check_declared(part: ModelPoisoning) -> None:
-    """Raises in words if it leaves out what ``ModelPoisoning`` asks, or answers with neither yes nor no.
+    """Raises in words if it leaves out what ``ModelPoisoning`` asks, or does not do what it says.
 
     >>> class Backwards:
-    ...     needs, needs_all_rows = "own", False
+    ...     needs = "own"
     >>> check_declared(Backwards())
     Traceback (most recent call last):
     ...
-    fedward.base.validate.InvalidType: discards_update must be declared by Backwards, got nothing; a class \
-that inherits from fedward.attacks.ModelPoisoningDefaults says False
+    fedward.base.validate.InvalidType: conduct must be declared by Backwards, got nothing; \
+fedward.attacks.Conduct says what is asked
     """
     name = type(part).__name__
     try:
         one_of(f"needs of {name}", part.needs, get_args(Knowledge))
-        answers = {
-            "needs_all_rows": part.needs_all_rows,
-            "discards_update": part.discards_update,
-            "trains_its_own_way": part.trains_its_own_way,
-            "skips_local_privacy": part.skips_local_privacy,
-        }
+        conduct = part.conduct
     except AttributeError as error:
         if error.name not in _REMEDIES:  # a fault inside of it
             raise
         raise InvalidType(
             f"{error.name} must be declared by {name}, got nothing{_REMEDIES[error.name]}"
         ) from error
-    for flag, value in answers.items():
-        if not isinstance(value, bool):
-            raise InvalidType(f"{flag} of {name} must be True or False, got {value!r}{_REMEDIES[flag]}")
+    if not isinstance(conduct, Conduct):
+        raise InvalidType(f"conduct of {name} must be a Conduct(...), got {conduct!r}")
+    if conduct.trains_its_own_way != isinstance(part, OwnWayToTrain):
+        has = "has no method" if conduct.trains_its_own_way else "has a method"
+        raise InvalidType(
+            f"trains_its_own_way of {name} must be True exactly if it has a method trainer, got "
+            f"{conduct.trains_its_own_way} and it {has} of that name"
+        )

@@ -26,6 +26,10 @@ _REMEDIES = {
     errno.EROFS: _ELSEWHERE,
     errno.EACCES: _ELSEWHERE,
     errno.EPERM: _ELSEWHERE,
+    errno.ENOENT: "make the directory first, or choose another place",
+    errno.EEXIST: "a file has that name: choose another place",
+    errno.ENOTDIR: "what should be a directory is a file: choose another place",
+    errno.EISDIR: "a directory has that name: give the name of a file in it",
 }
 
 
@@ -78,6 +82,12 @@ def write_atomically(path: Path, content: bytes) -> None:
                 temporary.unlink(missing_ok=True)
             raise
         sync_directory(place.parent)
+
+
+def write_if_changed(path: Path, content: bytes) -> None:
+    """Writes a file unless it is there and holds the same."""
+    if not path.exists() or path.read_bytes() != content:
+        write_atomically(path, content)
 
 
 def write_whole(descriptor: int, content: bytes) -> None:

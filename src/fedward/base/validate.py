@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class InvalidValue(ValueError):
@@ -18,6 +19,22 @@ class InvalidValue(ValueError):
 
 class InvalidType(InvalidValue, TypeError):
     """A value of the wrong type."""
+
+
+@contextmanager
+def add_to_errors(before: str = "", after: str = "") -> Iterator[None]:
+    """Says in every error what it is about, before its words, or what to do, after them.
+
+    >>> with add_to_errors("attack: "):
+    ...     positive("scale", -1.0)
+    Traceback (most recent call last):
+    ...
+    fedward.base.validate.InvalidValue: attack: scale must be positive and finite, got -1.0
+    """
+    try:
+        yield
+    except InvalidValue as error:
+        raise InvalidValue(f"{before}{error}{after}") from error
 
 
 def real(name: str, value: float) -> float:
@@ -101,6 +118,16 @@ def one_of(name: str, value: str, allowed: Iterable[str]) -> str:
             f"{name} must be one of {', '.join(choices)}, got {value!r}{nearest(value, choices)}"
         )
     return value
+
+
+def shorten(value: object, longest: int) -> str:
+    """A value as Python writes it, or its beginning if it is long.
+
+    >>> shorten("clip", 60), shorten([1, 2, 3, 4, 5], 8)
+    ("'clip'", '[1, 2...')
+    """
+    text = repr(value)
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedward.base.table_rows import frame
 from fedward.base.validate import InvalidValue
 from fedward.certificates.claims_draw import draw_of_claims
 from fedward.certificates.confidence import TopClass
@@ -80,6 +82,35 @@ class Certificate:
     @property
     def examples(self) -> int:
         return len(self.bounds.top)
+
+    def table_rows(self) -> list[dict[str, Any]]:
+        """Certified accuracy by k, one row for each threat and k, with what it is about."""
+        setting, rule, all_of_them = self.setting, self.setting.confidence, self.releasing_all
+        about = {
+            "unit": setting.ledger.unit,
+            "attendance": setting.attendance,
+            "score": self.score,
+            "error": rule.error,
+            "simultaneous": rule.simultaneous,
+            "replicas": max(rule.looks),
+            "examples": self.examples,
+            "epsilon_releasing_all": all_of_them.epsilon if all_of_them.private else None,
+            "delta": all_of_them.delta,
+        }
+        return [
+            {"threat": attack.threat, "k": k, "certified_accuracy": share, **about}
+            for attack in self.attacks
+            for k, share in enumerate(attack.accuracy or ())
+        ]
+
+    def to_pandas(self) -> Any:
+        """The same as a table of pandas."""
+        return frame(self.table_rows())
+
+    def __repr__(self) -> str:
+        reached = ", ".join(f"k up to {int(attack.k.max())} ({attack.threat})" for attack in self.attacks)
+        replicas = max(self.setting.confidence.looks)
+        return f"Certificate({self.examples:,} examples, {replicas:,} replicas: {reached})"
 
 
 def certify(setting: Setting, replicas: Scores) -> Certificate:

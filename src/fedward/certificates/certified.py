@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedward.base.validate import InvalidValue
+from fedward.certificates.ceiling import Ceiling, ceilings
 from fedward.certificates.certificate import Certificate, certify
 from fedward.certificates.paper import equation_6, theorem_2
 from fedward.certificates.prediction import certified_k
@@ -60,6 +61,7 @@ class Certified:
       guarantee: of one training.
       papers_guarantee: of one training by the papers' accountant; None where that has no answer.
       releasing_all: of all trainings together.
+      ceilings: for each threat the largest k that so many trainings can certify at all.
     """
 
     certificate: Certificate
@@ -68,6 +70,7 @@ class Certified:
     guarantee: Guarantee
     papers_guarantee: Guarantee | None
     releasing_all: Guarantee
+    ceilings: tuple[Ceiling, ...] = ()
 
     @property
     def epsilon(self) -> float:
@@ -113,6 +116,7 @@ def certify_setting(setting: Setting, replicas: Scores, caveat: str = "") -> Cer
         guarantee=add_caveat(setting.ledger.guarantee(setting.delta, setting.accountant), caveat),
         papers_guarantee=None if papers is None else add_caveat(papers, caveat),
         releasing_all=add_caveat(certificate.releasing_all, caveat),
+        ceilings=ceilings(setting, classes=certificate.classes, examples=certificate.examples),
     )
 
 

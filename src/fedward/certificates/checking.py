@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fedward.base.validate import InvalidValue
 from fedward.certificates.certificate import Attack, Certificate, certify, draw_of_setting, predicts_under
-from fedward.certificates.certificate_file import Stored
+from fedward.certificates.certificate_file import NotACertificate, Stored, loads
 from fedward.certificates.code_version import code_version
 from fedward.certificates.statements import statements
 from fedward.certificates.tally import read_scores
@@ -17,6 +20,7 @@ from fedward.privacy.rounding import round_up_digits
 
 # Two machines may differ in the last bits of a float, never in a claim.
 _ROUNDING = 1e-9
+_GIVE = "give the certificate.json in a directory of fedward certify"
 UNBOUND = (
     "its replicas are not bound to what is claimed: they would be the same whatever was claimed, so that "
     "nothing was chosen after a look at them rests on whoever made it"
@@ -89,6 +93,32 @@ def check(stored: Stored, scores: bytes) -> Check:
     return Check(
         tuple(problems), tuple(notes), recomputed=list_recomputed(claimed, replicas), rests_on_trust=trusted
     )
+
+
+def check_file(file: Path) -> tuple[Certificate | None, Check]:
+    """Computes a certificate once more from its file, packed (``.gz``) or not, and the scores beside it.
+
+    The certificate is None where its file is damaged. A file that never was one is refused.
+    """
+    try:
+        content = file.read_bytes()
+        stored = loads((gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf8"))
+    except (NotACertificate, UnicodeDecodeError, gzip.BadGzipFile) as error:
+        raise InvalidValue(f"{file} is not a certificate: {error}; {_GIVE}") from error
+    except OSError as error:
+        raise InvalidValue(f"{file} cannot be read: {error.strerror or error}; {_GIVE}") from error
+    # What was packed and is damaged may well have been one.
+    except (InvalidValue, zlib.error, EOFError) as error:
+        return None, Check((f"{file}: {error}",))
+    beside = file.parent / stored.file
+    try:
+        scores = beside.read_bytes()
+    except (OSError, ValueError) as error:
+        # A ValueError is a name that no file can have.
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        unread = f"the stored scores cannot be read: {str(beside)!a}: {why}"
+        return stored.certificate, Check((unread,), rests_on_trust=list_trusted(stored.certificate))
+    return stored.certificate, check(stored, scores)
 
 
 def _compare(claimed: Certificate, found: Certificate) -> tuple[list[str], list[str]]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
-
 from fedward.base.validate import InvalidValue, rate, whole
+from fedward.privacy.accounting_events import GaussianDpEvent, PoissonSampledDpEvent
 from fedward.privacy.events import multiplier
 from fedward.privacy.spending import Mechanisms, mechanisms
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fedward.base.validate import InvalidType, InvalidValue, one_of, open_unit, whole
 from fedward.certificates.confidence import Confidence
 from fedward.certificates.prediction import MOST
 from fedward.certificates.threat import Attendance, Behaviour, ThreatModel, certifiable
-from fedward.privacy.accountants import epsilon_of
 from fedward.privacy.group import Threat
 from fedward.privacy.guarantee import Guarantee, text
 from fedward.privacy.ledger import Ledger
-from fedward.privacy.pld import NoiseTooSmall
+from fedward.privacy.remembered import guarantee_or_rdp
 from fedward.privacy.spending import Mechanisms
 
 # The papers' accountant is not for what fedward itself states.
@@ -88,26 +87,8 @@ class Setting:
     def releasing_all(self) -> Guarantee:
         """What releasing all M trainings, or anything computed from them, guarantees."""
         trainings = self.confidence.replicas
-        spent = [(event, count * trainings) for event, count in self.ledger.spending]
-        accountant = self.accountant
-        try:
-            epsilon = epsilon_of(spent, self.delta, accountant, self.ledger.adjacency)
-        except NoiseTooSmall:
-            accountant = "rdp"
-            epsilon = epsilon_of(spent, self.delta, accountant, self.ledger.adjacency)
-        return Guarantee(
-            epsilon=epsilon,
-            delta=self.delta,
-            unit=self.ledger.unit,
-            adjacency=self.ledger.adjacency,
-            sampling=self.ledger.sampling,
-            accountant=accountant,
-            noise_source=self.ledger.noise_source,
-            rounds=self.ledger.rounds * trainings,
-            terms=self.ledger.terms,
-            sampled=self.ledger.guarantee(self.delta, "rdp").sampled,
-            caveat=f"all {trainings:,} trainings together",
-        )
+        together = guarantee_or_rdp(self.ledger.repeated(trainings), self.delta, self.accountant)
+        return replace(together, caveat=f"all {trainings:,} trainings together")
 
     def _model(self, threat: Threat) -> ThreatModel:
         return ThreatModel(threat=threat, attendance=self.attendance, behaviour=self.behaviour)

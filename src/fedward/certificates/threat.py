@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
-
-from dp_accounting import PoissonSampledDpEvent
+from typing import TYPE_CHECKING, Literal, get_args
 
 from fedward.base.validate import InvalidValue, one_of
-from fedward.core.algorithm import Algorithm
+from fedward.privacy.accounting_events import PoissonSampledDpEvent
 from fedward.privacy.group import THREATS, Threat
 from fedward.privacy.ledger import Ledger
 from fedward.privacy.spending import Mechanisms, is_fixed_size, mechanisms, non_private
+
+if TYPE_CHECKING:
+    from fedward.core.algorithm import Algorithm
 
 Attendance = Literal["drawn", "chosen", "every-round"]
 Behaviour = Literal["data", "anything"]
@@ -137,19 +138,24 @@ def _why_not_inject(ledger: Ledger, users: int | None) -> str:
     )
 
 
+def why_no_guarantee(algorithm: Algorithm) -> str:
+    """Why trainings of an algorithm have no guarantee that a certificate could rest on; empty if they do."""
+    if algorithm.aggregator.sensitivity(1.0, "add/remove") is None:
+        return f"a certificate needs an aggregator with a sensitivity, got {algorithm.aggregator}"
+    if algorithm.accounting != "users" and algorithm.unproven:
+        return f"a certificate needs a training with a guarantee, got none: {algorithm.unproven}"
+    return ""
+
+
 def certifiable_algorithm(algorithm: Algorithm) -> None:
     """Refuses an algorithm whose trainings cannot be certified, before any is run; names the part."""
-    if algorithm.aggregator.sensitivity(1.0, "add/remove") is None:
-        raise InvalidValue(
-            f"a certificate needs an aggregator with a sensitivity, got {algorithm.aggregator}"
-        )
+    if reason := why_no_guarantee(algorithm):
+        raise InvalidValue(reason)
     if algorithm.accounting == "users":
         raise InvalidValue(
             f"a certificate needs a training with one ledger for all, got {algorithm.name}: users protect "
             "themselves there, and nobody clips what an attacker sends"
         )
-    if algorithm.unproven:
-        raise InvalidValue(f"a certificate needs a training with a guarantee, got none: {algorithm.unproven}")
     if algorithm.sampler.staged is not None:
         raise InvalidValue(
             f"a certificate needs attackers who are sampled like everybody else, got {algorithm.sampler}"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from fedward.base.validate import InvalidValue, positive
+from fedward.clipping.policy_methods import never_look, start_empty, stay
 from fedward.core.types import Bounds, PolicyState
 
 
@@ -36,19 +35,12 @@ class FixedBound:
         for bound in self._bounds:
             positive("clip bound", bound)
 
-    def looks(self, round: int) -> tuple[float, ...]:
-        return ()
-
-    def init(self) -> PolicyState:
-        return ()
+    looks = never_look
+    init = start_empty
+    move = stay
 
     def bound(self, policy: PolicyState, round: int, norms: list[Bounds] | None) -> Bounds:
         return self._bounds
-
-    def move(
-        self, policy: PolicyState, round: int, bounds: Bounds, norms: list[Bounds], rng: np.random.Generator
-    ) -> PolicyState:
-        return policy
 
     @property
     def _bounds(self) -> Bounds:
@@ -64,16 +56,9 @@ class NoClipping:
     unproven = "updates are not clipped"
     replaced_moves = 2.0  # never asked: it does not look
 
-    def looks(self, round: int) -> tuple[float, ...]:
-        return ()
-
-    def init(self) -> PolicyState:
-        return ()
+    looks = never_look
+    init = start_empty
+    move = stay
 
     def bound(self, policy: PolicyState, round: int, norms: list[Bounds] | None) -> Bounds:
         return (math.inf,)
-
-    def move(
-        self, policy: PolicyState, round: int, bounds: Bounds, norms: list[Bounds], rng: np.random.Generator
-    ) -> PolicyState:
-        return policy

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedward.base.validate import InvalidValue, positive, whole
+from fedward.clipping.policy_methods import carry_bound, start_at_initial
 from fedward.core.types import Bounds, PolicyState
 
 
@@ -73,11 +74,8 @@ class HistogramMedian:
         due = round % self.every == 0 and round // self.every < self.most_looks
         return (self.look_noise,) if due else ()
 
-    def init(self) -> PolicyState:
-        return (self.initial,)
-
-    def bound(self, policy: PolicyState, round: int, norms: list[Bounds] | None) -> Bounds:
-        return (policy[0],)
+    init = start_at_initial
+    bound = carry_bound
 
     def move(
         self, policy: PolicyState, round: int, bounds: Bounds, norms: list[Bounds], rng: np.random.Generator

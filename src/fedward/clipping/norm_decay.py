@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedward.base.validate import InvalidValue, positive, rate
+from fedward.clipping.policy_methods import carry_bound, start_at_initial
 from fedward.core.types import Bounds, PolicyState
 
 
@@ -60,11 +61,8 @@ class ClipNormDecay:
     def looks(self, round: int) -> tuple[float, ...]:
         return (self.look_noise,) if round < 10 or round % 50 == 0 else ()
 
-    def init(self) -> PolicyState:
-        return (self.initial,)
-
-    def bound(self, policy: PolicyState, round: int, norms: list[Bounds] | None) -> Bounds:
-        return (policy[0],)
+    init = start_at_initial
+    bound = carry_bound
 
     def move(
         self, policy: PolicyState, round: int, bounds: Bounds, norms: list[Bounds], rng: np.random.Generator

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from fedward.base.validate import positive, whole
+from fedward.clipping.policy_methods import never_look, start_empty, stay
 from fedward.core.types import Bounds, PolicyState
 
 
@@ -47,17 +46,10 @@ class PolynomialDecay:
         # A bound that rounds to zero would end the noise with it.
         positive("clip bound of the last round", self.bound((), self.rounds - 1, None)[0])
 
-    def looks(self, round: int) -> tuple[float, ...]:
-        return ()
-
-    def init(self) -> PolicyState:
-        return ()
+    looks = never_look
+    init = start_empty
+    move = stay
 
     def bound(self, policy: PolicyState, round: int, norms: list[Bounds] | None) -> Bounds:
         left = self.rounds - min(round, self.rounds - 1)
         return (self.initial * (left / self.rounds) ** self.power,)
-
-    def move(
-        self, policy: PolicyState, round: int, bounds: Bounds, norms: list[Bounds], rng: np.random.Generator
-    ) -> PolicyState:
-        return policy

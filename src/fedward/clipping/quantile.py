@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedward.base.validate import InvalidValue, open_unit, positive
+from fedward.clipping.policy_methods import carry_bound, start_at_initial
 from fedward.core.types import Bounds, PolicyState
 
 # Public limits: norms of zero or without end must not drive the bound out of floating point.
@@ -68,11 +69,8 @@ class Quantile:
     def looks(self, round: int) -> tuple[float, ...]:
         return (2 * self.bit_noise,)
 
-    def init(self) -> PolicyState:
-        return (self.initial,)
-
-    def bound(self, policy: PolicyState, round: int, norms: list[Bounds] | None) -> Bounds:
-        return (policy[0],)
+    init = start_at_initial
+    bound = carry_bound
 
     def move(
         self, policy: PolicyState, round: int, bounds: Bounds, norms: list[Bounds], rng: np.random.Generator

@@ -5,9 +5,8 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 
-import numpy as np
-
 from fedward.base.validate import positive
+from fedward.clipping.policy_methods import never_look, start_empty, stay
 from fedward.core.types import Bounds, PolicyState
 
 # Public limits, so that a median of zero or beyond all numbers gives a bound all the same.
@@ -43,18 +42,11 @@ class RawMedian:
     def __post_init__(self) -> None:
         positive("initial clip bound", self.initial)
 
-    def looks(self, round: int) -> tuple[float, ...]:
-        return ()
-
-    def init(self) -> PolicyState:
-        return ()
+    looks = never_look
+    init = start_empty
+    move = stay
 
     def bound(self, policy: PolicyState, round: int, norms: list[Bounds] | None) -> Bounds:
         if not norms:
             return (self.initial,)
         return tuple(min(max(statistics.median(group), _LEAST), _MOST) for group in zip(*norms, strict=True))
-
-    def move(
-        self, policy: PolicyState, round: int, bounds: Bounds, norms: list[Bounds], rng: np.random.Generator
-    ) -> PolicyState:
-        return policy

@@ -2,62 +2,69 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from fedward.base.validate import InvalidValue
 from fedward.commands.options import Asked, grouped
-from fedward.commands.output import AsJson
-from fedward.config import experiment as config
-from fedward.config.experiment import Experiment
-from fedward.config.sweep_section import read_sweep
-from fedward.forecast.forecast import forecast
-from fedward.forecast.sweep_forecast import forecast_sweep
-from fedward.report.terminal.console import plain_console
-from fedward.report.terminal.forecast_table import print_forecast, print_sweep_forecast, record, sweep_record
-from fedward.studies.sweep.sweep_study import prepare_sweep
-from fedward.studies.training.setup import Setup, prepare
+from fedward.commands.output import AsJson, answer
+from fedward.reports.terminal.console import plain_console
 
-Count = Annotated[
-    int | None, typer.Option("--replicas", "-m", help="As fedward replicas or certify would train it.")
-]
-NoCalibration = Annotated[
-    bool, typer.Option("--no-calibration", help="Train nothing; then no time is estimated.")
-]
+if TYPE_CHECKING:
+    from fedward.config.experiment import Experiment
+    from fedward.studies.training.setup import Setup
 
 
 @grouped
 def check_command(
-    asked: Asked, replicas: Count = None, no_calibration: NoCalibration = False, as_json: AsJson = False
+    asked: Asked,
+    replicas: Annotated[
+        int | None, Option("--replicas", "-m", help="As fedward replicas or certify would train it.")
+    ] = None,
+    no_calibration: Annotated[
+        bool, Option("--no-calibration", help="Train nothing; then no time is estimated.")
+    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check an experiment file and say what it would do and cost. Nothing is written."""
+    from fedward.config import experiment as config
+    from fedward.config.sweep_section import read_sweep
+    from fedward.forecast.forecast import forecast, forecast_sweep
+    from fedward.reports.terminal.forecast_table import (
+        print_forecast,
+        print_sweep_forecast,
+        record,
+        sweep_record,
+    )
+    from fedward.studies.sweep.sweep_study import plan_sweep
+
     compute, given = asked.compute(), asked.source()
     content, source, file = given.content, given.name, str(asked.file)
-    measure = not no_calibration
-    console = plain_console()
+    measure, console = not no_calibration, plain_console()
     if "sweep" in content:
         if replicas is not None:
             raise InvalidValue(f"replicas are for one experiment, and {source} has a [sweep]: leave out -m")
-        sweep = read_sweep(content, source)
-        together = forecast_sweep(sweep, prepare_sweep(sweep, asked.data), measure=measure, compute=compute)
+        study = plan_sweep(read_sweep(content, source), asked.data)
+        together = forecast_sweep(study, measure=measure, compute=compute)
         if as_json:
-            print(json.dumps({"file": file, "valid": True, **sweep_record(together)}))
+            answer(True, {"file": file, "valid": True, **sweep_record(together)})
         else:
             print_sweep_forecast(console, f"{source} is a valid sweep", together)
         return
     setup = prepare_with_place(config.from_content(content, source), source, asked.data)
     found = forecast(setup, replicas=replicas, measure=measure, compute=compute)
     if as_json:
-        print(json.dumps({"file": file, "valid": True, **record(found)}))
+        answer(True, {"file": file, "valid": True, **record(found)})
     else:
         print_forecast(console, f"{source} is a valid experiment", found)
 
 
 def prepare_with_place(experiment: Experiment, source: str, data: Path | None) -> Setup:
     """The experiment with its data and its parts; an error says how far it came."""
+    from fedward.studies.training.setup import prepare
+
     try:
         federation = experiment.load_data(data)
     except InvalidValue as error:

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument
 
 from fedward.base.validate import InvalidValue
-from fedward.commands.output import AsJson
-from fedward.privacy import Guarantee, Ledger, ledger_file
-from fedward.report.terminal import ledger_lines as report
-from fedward.report.terminal.console import plain_console
-from fedward.rundir.place import require_run
-from fedward.rundir.run_record import RunRecord
-from fedward.rundir.store import RunDirectory
+from fedward.commands.options import grouped
+from fedward.commands.output import AsJson, answer
+from fedward.reports.terminal.console import plain_console
 
-File = Annotated[Path, typer.Argument(help="A ledger.json, or the directory of a run that has one.")]
+if TYPE_CHECKING:
+    from fedward.privacy import Guarantee, Ledger
 
 
-def ledger(file: File, as_json: AsJson = False) -> None:
+@grouped
+def ledger(
+    file: Annotated[Path, Argument(help="A ledger.json, or the directory of a run that has one.")],
+    as_json: AsJson = False,
+) -> None:
     """Recompute what a ledger file claims, from the file alone."""
+    from fedward.privacy import ledger_file
+    from fedward.reports.terminal import ledger_lines as report
+
     place = _file(file)
     try:
         text = place.read_text(encoding="utf8")
@@ -33,14 +37,17 @@ def ledger(file: File, as_json: AsJson = False) -> None:
     try:
         spent, _ = ledger_file.loads(text)
     except InvalidValue as error:
-        raise InvalidValue(f"{place} cannot be used: {error}") from error
+        other = "" if place.name == "ledger.json" else "; give a run directory, or the ledger.json in it"
+        raise InvalidValue(f"{place} cannot be used: {error}{other}") from error
     checks = ledger_file.verify(text)
     so_far = None if checks else _so_far(place.parent, spent)
     holds = all(check.holds for check in checks)
     if as_json:
-        claims = [check.claimed.to_json() | {"recomputed": _finite(check.recomputed)} for check in checks]
+        # JSON has no infinity.
+        finite = [each.recomputed if math.isfinite(each.recomputed) else None for each in checks]
+        claims = [each.claimed.to_json() | {"recomputed": ε} for each, ε in zip(checks, finite, strict=True)]
         content = report.record(spent, checks, so_far) | {"claims": claims}
-        print(json.dumps({"holds": holds, "rounds": spent.rounds, **content}))
+        answer(True, {"holds": holds, "rounds": spent.rounds, **content})
     else:
         report.print_ledger(plain_console(), spent, checks, so_far)
     if not holds:
@@ -49,6 +56,8 @@ def ledger(file: File, as_json: AsJson = False) -> None:
 
 def _file(given: Path) -> Path:
     """The ledger of a run, where its directory is given."""
+    from fedward.rundir.place import require_run
+
     if given.name == "users.json" and given.is_file():
         raise InvalidValue(
             f"{given} must be a ledger.json, got what each user has spent: "
@@ -62,15 +71,15 @@ def _file(given: Path) -> Path:
     return given / "ledger.json"
 
 
-def _finite(epsilon: float) -> float | None:
-    """JSON has no infinity."""
-    return epsilon if math.isfinite(epsilon) else None
-
-
 def _so_far(folder: Path, spent: Ledger) -> Guarantee | None:
     """What a run has spent that is not finished; None where the ledger lies alone, or has nothing to say."""
+    from fedward.reports.terminal import ledger_lines as report
+
     if not report.unfinished(spent) or not (folder / "run.json").is_file():
         return None
+    from fedward.rundir.run_record import RunRecord
+    from fedward.rundir.store import RunDirectory
+
     manifest = RunDirectory(folder).manifest()
     if manifest.delta is None or manifest.accountant is None:
         return None

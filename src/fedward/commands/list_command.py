@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from typing import Annotated
 
-import typer
+from typer import Argument
 
-from fedward.commands.output import AsJson
-from fedward.config.listing import KINDS, Kind, kind_called
-from fedward.report.terminal.console import plain_console
-
-Which = Annotated[str | None, typer.Argument(metavar="[KIND]", help="preset, model, ...; all if not given.")]
+from fedward.commands.options import grouped
+from fedward.commands.output import AsJson, answer
+from fedward.reports.terminal.console import plain_console, say
 
 
-def list_command(kind: Which = None, as_json: AsJson = False) -> None:
+@grouped
+def list_command(
+    kind: Annotated[
+        str | None, Argument(metavar="[KIND]", help="preset, model, ...; all if not given.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Every preset, part, data set, model and attack by name, with one line each."""
+    from fedward.config.installed_parts import all_installed, package_of
+    from fedward.config.listing import KINDS, kind_called
+
     kinds = list(KINDS.values()) if kind is None else [kind_called(kind)]
     if as_json:
-        print(json.dumps({each.name: _record(each) for each in kinds}))
+        found = {each.name: {name: each.line(name) for name in each.parts} for each in kinds}
+        answer(True, {each.name: {"place": each.place, "parts": found[each.name]} for each in kinds})
         return
     console = plain_console()
     indent = max(len(name) for each in kinds for name in each.parts) + 4
@@ -27,14 +34,13 @@ def list_command(kind: Which = None, as_json: AsJson = False) -> None:
     width = console.width if console.is_terminal else 10**6
     for number, each in enumerate(kinds):
         title = f"{each.name} ({each.place})"
-        console.print(("\n" if number else "") + title, style="bold", markup=False, highlight=False)
+        say(console, ("\n" if number else "") + title, style="bold")
         for name in each.parts:
             line = f"  {name:<{indent - 2}}{each.line(name)}"
-            text = textwrap.fill(line, max(width, indent + 20), subsequent_indent=" " * indent)
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
+            say(console, textwrap.fill(line, max(width, indent + 20), subsequent_indent=" " * indent))
     if kind is None:
-        console.print("\nfedward show NAME says more about one of them", highlight=False)
-
-
-def _record(kind: Kind) -> dict[str, object]:
-    return {"place": kind.place, "parts": {name: kind.line(name) for name in kind.parts}}
+        if others := all_installed():
+            say(console, "\nof installed packages", style="bold")
+        for point in others:
+            say(console, f"  {point.name:<{indent - 2}}{point.group}, of {package_of(point)}: {point.value}")
+        say(console, "\nfedward show NAME says more about one of them")

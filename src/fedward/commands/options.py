@@ -3,48 +3,54 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option, confirm
 
-from fedward.api.source import Source, source_from
-from fedward.backends.compute import Compute
-from fedward.config.vary import Axis
+from fedward.commands.help_text import name_value
+
+if TYPE_CHECKING:
+    from fedward.api.source import Source
+    from fedward.backends.compute import Compute
+    from fedward.config.vary import Axis
 
 Set = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--set", metavar="KEY=VALUE", help="Another value for a key of the file, in TOML; KEY= takes it out."
     ),
 ]
-Data = Annotated[Path | None, typer.Option("--data", help="Where data sets lie; else FEDWARD_DATA.")]
+Data = Annotated[Path | None, Option("--data", help="Where data sets lie; else FEDWARD_DATA.")]
+Trust = Annotated[
+    bool, Option("--trust", help="Run the code that the file names (name = 'module:Part'): read it first.")
+]
 Engine = Annotated[
-    str | None,
-    typer.Option("--engine", help="native, generic, or auto: native where it covers the model."),
+    str | None, Option("--engine", help="native, generic, or auto: native where it covers the model.")
 ]
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Lets a command take groups of options: a parameter whose type is a dataclass becomes its fields."""
-    hints = get_type_hints(command, include_extras=True)
-    names = inspect.signature(command).parameters
-    groups = {name: hints[name] for name in names if is_dataclass(hints[name])}
+    """Lets a command take groups of options: a parameter whose type is a dataclass becomes its fields.
+
+    The help of every option says in words what it takes.
+    """
+    groups: dict[str, Any] = {}
     parameters: list[Parameter] = []
-    for name, given in names.items():
-        if name not in groups:
-            parameters.append(given.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
-            continue
-        own = get_type_hints(groups[name], include_extras=True)
-        for field in fields(groups[name]):
-            default = Parameter.empty if field.default is MISSING else field.default
-            parameters.append(
-                Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=own[field.name])
-            )
+    for name, given in inspect.signature(command, eval_str=True).parameters.items():
+        if is_dataclass(group := given.annotation):
+            assert isinstance(group, type)
+            groups[name] = group
+            parameters += inspect.signature(group, eval_str=True).parameters.values()
+        else:
+            parameters.append(given.replace(kind=Parameter.KEYWORD_ONLY))
+    for each in parameters:
+        name_value(each)
 
     @wraps(command)
     def call(**given: Any) -> None:
@@ -60,25 +66,25 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 class Asked:
     """An experiment file, its data, and where and how it is computed."""
 
-    file: Annotated[Path, typer.Argument(help="The experiment file (TOML).")]
+    file: Annotated[Path, Argument(help="The experiment file (TOML).")]
     changes: Set = None
     data: Data = None
     workers: Annotated[
-        int | None,
-        typer.Option("--workers", help="Threads or processes that train, 0 for neither; else one a core."),
+        int | None, Option(help="Threads or processes that train, 0 for neither; else one a core.")
     ] = None
-    device: Annotated[
-        str, typer.Option("--device", help="Where models are trained: cpu, or cuda where there is one.")
-    ] = "cpu"
+    device: Annotated[str, Option(help="Where models are trained: cpu, or cuda where there is one.")] = "cpu"
     engine: Engine = None
+    trust: Trust = False
 
     def compute(self) -> Compute:
         """Where and how it is computed; what this machine cannot do is refused."""
+        from fedward.backends.compute import Compute
+
         return Compute(workers=self.workers, device=self.device, engine=self.engine).check()
 
     def source(self) -> Source:
         """The content of the file, with the changes in it."""
-        return source_from(self.file, self.changes or [])
+        return trusted_source(self.file, self.changes, self.trust)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,16 +92,28 @@ class Several:
     """Many trainings of an experiment."""
 
     vary: Annotated[
-        list[str] | None,
-        typer.Option("--vary", metavar="KEY=V,V,...", help="A key of the file and the values it takes."),
+        list[str] | None, Option(metavar="KEY=V,V,...", help="A key of the file and the values it takes.")
     ] = None
     save_space: Annotated[
-        bool, typer.Option("--save-space", help="Keep running sums, not the confidences of every replica.")
+        bool, Option("--save-space", help="Keep running sums, not the confidences of every replica.")
     ] = False
-    block: Annotated[
-        int | None, typer.Option("--block", help="How many replicas go through their rounds together.")
-    ] = None
+    block: Annotated[int | None, Option(help="How many replicas go through their rounds together.")] = None
 
-    def axes(self) -> list[Axis]:
-        """What varies."""
-        return [Axis.parse(text) for text in self.vary or []]
+    def axes(self, source: Source) -> list[Axis]:
+        """What varies in an experiment."""
+        return source.axes(self.vary or [])
+
+
+def trusted_source(file: Path, changes: list[str] | None, trust: bool) -> Source:
+    """The content of a file; the code that it names is imported if that is allowed, here or by an answer."""
+    from fedward.api.source import source_from
+    from fedward.config.own_code import code_names
+
+    source = source_from(file, changes=changes or [])
+    names = code_names(source.content)
+    if names and not trust and sys.stdin.isatty() and sys.stderr.isatty():
+        trust = confirm(
+            f"{file} names code of its own ({', '.join(names)}), which runs with all your rights. Run it?",
+            err=True,
+        )
+    return source.with_code() if trust else source

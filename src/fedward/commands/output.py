@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Annotated, Any, TypeVar, overload
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
 
-import typer
+from typer import Option
 
 from fedward.base.validate import InvalidValue
-from fedward.report.terminal.console import plain_console
+from fedward.reports.terminal.console import plain_console, say
 
 T = TypeVar("T")
+Text = TypeVar("Text", str, str | None)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+AsJson = Annotated[bool, Option("--json", help="Print one JSON object.")]
 
 
 def require_option(option: str, value: T | None) -> T:
@@ -23,27 +24,26 @@ def require_option(option: str, value: T | None) -> T:
     return value
 
 
-@overload
-def place(out: str, name: str = "--out") -> Path: ...
+def take_one(option: str, value: T | None, older: str, old: T | None) -> T | None:
+    """Returns the value of an option that had another name, which is still taken."""
+    if value is not None and old is not None:
+        raise InvalidValue(f"{older} is the older name of {option}: give one of them")
+    return old if value is None else value
 
 
-@overload
-def place(out: str | None, name: str = "--out") -> Path | None: ...
-
-
-def place(out: str | None, name: str = "--out") -> Path | None:
-    """Where to write, as ``--out`` has it; None if it is not given.
+def place(out: Text, name: str = "--out") -> Text:
+    """Returns where to write, as ``--out`` has it.
 
     It is taken as text: an empty path would be the current directory, which is a slip and not a wish.
     """
     if out == "":
         raise InvalidValue(f"{name} must be the path of what is written, got ''")
-    return None if out is None else Path(out)
+    return out
 
 
-def answer(as_json: bool, content: dict[str, Any], text: str) -> None:
-    """Prints one JSON object for a program, or text for a person."""
+def answer(as_json: bool, content: Mapping[str, Any], *lines: str | None) -> None:
+    """Prints one JSON object for a program, or lines for a person."""
     if as_json:
         print(json.dumps(content))
     else:
-        plain_console().print(text, highlight=False, soft_wrap=True, markup=False)
+        say(plain_console(), *lines)

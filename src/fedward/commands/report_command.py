@@ -5,27 +5,39 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
+from fedward.commands.options import grouped
 from fedward.commands.output import AsJson, answer, place
-from fedward.report.page import write
-
-Runs = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="RUN...", help="Run directories of run, replicas, certify or infer; several are compared."
-    ),
-]
-Out = Annotated[
-    str, typer.Option("--out", metavar="PATH", help="The page to write; one that is there is replaced.")
-]
-Data = Annotated[
-    Path | None, typer.Option("--data", help="Where data sets lie, for pictures; else FEDWARD_DATA.")
-]
 
 
-def report_command(runs: Runs, out: Out = "report.html", data: Data = None, as_json: AsJson = False) -> None:
+@grouped
+def report_command(
+    runs: Annotated[
+        list[Path],
+        Argument(
+            metavar="RUN", help="Run directories of run, replicas, certify or infer; several are compared."
+        ),
+    ],
+    out: Annotated[
+        str | None,
+        Option(
+            metavar="PATH",
+            help="The page to write, report.html or audit.html if not given; one that is there is replaced.",
+        ),
+    ] = None,
+    for_audit: Annotated[
+        bool,
+        Option(
+            "--for-audit",
+            help="The record that an auditor signs: parameters, guarantees, assumptions, digests, versions.",
+        ),
+    ] = False,
+    data: Annotated[Path | None, Option(help="Where data sets lie, for pictures; else FEDWARD_DATA.")] = None,
+    as_json: AsJson = False,
+) -> None:
     """Write one HTML page about runs: it opens offline, in any browser, and asks no server for anything."""
-    page = place(out)
-    write(runs, page, data)
+    from fedward.api.report_api import report
+
+    page = report(runs, out=place(out), for_audit=for_audit, data=data).path
     answer(as_json, {"page": str(page), "runs": [str(run) for run in runs]}, f"{page}: open it in a browser")

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from fedward.attacks import MODEL_POISONINGS, POISONINGS, WHO, Attack, Staged
+from fedward.attacks.attack_types import ModelPoisoning, Poisoning, Who
+from fedward.attacks.poisoning.unprepared import Unprepared
 from fedward.base.validate import InvalidValue, positive
-from fedward.config.sections import OneOf, PartSection, Section, check_by
+from fedward.config.part_slot import OneOf
+from fedward.config.sections import PartSection, Section, check_by
 from fedward.core.algorithm import Algorithm
 from fedward.core.federation import Federation
 from fedward.core.types import Knowledge
 
-_WHO = OneOf(registry=WHO, trial={})
-_POISONING = OneOf(registry=POISONINGS, trial={})
-_MODEL_POISONING = OneOf(registry=MODEL_POISONINGS, trial={})
+_WHO = OneOf(registry=WHO, makes=(Who,), group="fedward.attackers", trial={})
+_POISONING = OneOf(
+    registry=POISONINGS, makes=(Poisoning, Unprepared), group="fedward.data_poisonings", trial={}
+)
+_MODEL_POISONING = OneOf(
+    registry=MODEL_POISONINGS, makes=(ModelPoisoning,), group="fedward.model_poisonings", trial={}
+)
 
 
 def _path(value: object) -> object:
@@ -54,6 +62,14 @@ class AttackSection(Section):
         description="θ*, a file with the state_dict of the model that attackers want to see, for the cost "
         "½‖θ - θ*‖² (example 3 of Xie et al.).",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _takes_an_attack(cls, content: Any) -> Any:
+        """In Python an attack may stand in the place of its table."""
+        if not isinstance(content, Attack):
+            return content
+        return {field.name: getattr(content, field.name) for field in fields(content)}
 
     @model_validator(mode="after")
     def _attack_accepts_its_parts(self) -> AttackSection:

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-import sys
+from collections.abc import Iterable
 
 _SYMBOL = re.compile(r"^\S{1,5}: ")
 _NAMES = re.compile(r"  (\w+(?:, \w+)*): (.*)")
 
 
-def arguments(part: object) -> dict[str, str]:
-    """The words of the section ``Args`` on each argument, on one line.
+def arguments(docstrings: Iterable[str]) -> dict[str, str]:
+    """The words of the sections ``Args`` on each argument, on one line.
 
-    What the docstring of a file or of its package says holds for all parts in it that do not say otherwise.
+    Docstrings come from far to near: what that of a file or of its package says holds for all parts in it
+    that do not say otherwise.
 
-    >>> from fedward.attacks.who import PerCohort
-    >>> arguments(PerCohort)
+    >>> from fedward.config.part_source import PartSource
+    >>> arguments(PartSource(module="fedward.attacks.who", name="PerCohort").docstrings)
     {'count': 'P, how many attack.', 'each': 'P_m, how many of them every cohort has.'}
-    >>> from fedward.presets import krum, median
-    >>> arguments(krum)["malicious"], arguments(median)["local"]
+    >>> krum, median = (PartSource(module="fedward.presets", name=name) for name in ("krum", "median"))
+    >>> arguments(krum.docstrings)["malicious"], arguments(median.docstrings)["local"]
     ('f: how many bad updates a round may hold.', 'what a user does with the model.')
     """
-    module = inspect.getmodule(part)
-    package = sys.modules.get(getattr(module, "__package__", None) or "")
-    return _section(package) | _section(module) | _section(part)
+    return {name: words for text in docstrings for name, words in _section(text).items()}
 
 
-def _section(thing: object) -> dict[str, str]:
-    _, heading, rest = (inspect.getdoc(thing) or "").partition("\nArgs:\n")
+def _section(docstring: str) -> dict[str, str]:
+    _, heading, rest = docstring.partition("\nArgs:\n")
     words: dict[str, str] = {}
     names: list[str] = []
     for line in rest.split("\n\n")[0].splitlines() if heading else []:

@@ -11,12 +11,14 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 from torch import nn
 
-from fedward.base.validate import InvalidValue, one_of, open_unit, positive, whole
+from fedward.base.validate import InvalidValue, nearest, one_of, open_unit, positive, whole
 from fedward.config.attack_section import AttackSection
 from fedward.config.file_errors import validate
 from fedward.config.model_section import MODEL
+from fedward.config.object_section import ObjectSection
 from fedward.config.overrides import apply_changes, source_of
-from fedward.config.sections import OneOf, PartSection, Section, check_by
+from fedward.config.part_slot import OneOf
+from fedward.config.sections import PartSection, Section, check_by
 from fedward.core.algorithm import Algorithm
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
@@ -36,10 +38,12 @@ _MOST_DELTA = 0.01
 # What they spend is worked out before the first of them, and more would take hours for that alone.
 _MOST_ROUNDS = 10**6
 
-DATA = OneOf(registry=DATASETS, supplied=("seed",))
+DATA = OneOf(registry=DATASETS, makes=(Federation,), group="fedward.datasets", supplied=("seed",))
 Seed = Annotated[int, check_by(whole, "seed", 0)]
 _ALGORITHM = OneOf(
     registry=PRESETS,
+    makes=(Algorithm,),
+    group="fedward.presets",
     tag="preset",
     supplied=("num_users", "layers"),
     trial={"num_users": _MANY_USERS, "layers": (1,), "expected_cohort": 1.0},
@@ -114,14 +118,19 @@ class Experiment(Section):
         return load(self.data, self.seed, data_dir)
 
     def make_algorithm(self, federation: Federation, model: nn.Module) -> Algorithm:
-        sampler: Sampler = self.algorithm.sampler.build()  # type: ignore[attr-defined]
-        sampler.check(federation.num_users)
+        if isinstance(self.algorithm, ObjectSection):
+            algorithm: Algorithm = self.algorithm.build()
+            algorithm.sampler.check(federation.num_users)
+            return algorithm
         declared = self.declared_users(federation)
-        algorithm: Algorithm = self.algorithm.build(
-            num_users=declared,
-            layers=ParameterSpec.of(model).layer_sizes(),
-            expected_cohort=sampler.expected_size(declared),
-        )
+        supplied: dict[str, Any] = {"num_users": declared, "layers": ParameterSpec.of(model).layer_sizes()}
+        sampler = dict(self.algorithm).get("sampler")
+        if isinstance(sampler, PartSection):
+            drawn: Sampler = sampler.build()
+            drawn.check(federation.num_users)
+            supplied["expected_cohort"] = drawn.expected_size(declared)
+        algorithm = self.algorithm.build(**supplied)
+        algorithm.sampler.check(federation.num_users)
         return replace(algorithm, declared_users=self.privacy.users is not None)
 
     def declared_users(self, federation: Federation) -> int:
@@ -178,7 +187,9 @@ def _content(text: str, source: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidValue(f"{source} is not valid TOML: {error}") from error
+        raise InvalidValue(
+            f"{source} is not valid TOML: {error}; write key = value, text in quotes, lists in brackets"
+        ) from error
     except (ValueError, RecursionError) as error:  # a number of too many digits, brackets in brackets
         raise InvalidValue(f"{source} cannot be read as TOML: {error}") from error
 
@@ -203,7 +214,19 @@ def read_content(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf8")
     except FileNotFoundError:
-        raise InvalidValue(f"there is no file {path}") from None
+        raise InvalidValue(f"there is no file {path}{_instead_of(path)}") from None
+    except IsADirectoryError:
+        raise InvalidValue(
+            f"{path} cannot be read as text: it is a directory; give an experiment file, such as those that "
+            "fedward new writes"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidValue(f"{path} cannot be read as text: {error}") from error
     return apply_changes(_content(text, str(path)), changes)
+
+
+def _instead_of(path: Path) -> str:
+    """What to do about a file that is not there: take one beside it of nearly that name, or write one."""
+    if hint := nearest(path.name, sorted(each.name for each in path.parent.glob("*.toml"))):
+        return hint
+    return "; fedward new writes one to start from"

@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from fedward.base.validate import InvalidValue, nearest
+from fedward.base.validate import InvalidValue, nearest, shorten
+from fedward.config.own_code import refuse_code
+from fedward.config.sections import FOREIGN_KEYS
 
 _WANTED = {
     "float_type": "a number",
@@ -33,8 +35,12 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def validate(model: type[Model], content: dict[str, Any], source: str, what: str) -> Model:
-    """The content of a file as that model; otherwise everything that is wrong with it, a line each."""
+    """The content of a file as that model; otherwise everything that is wrong with it, a line each.
+
+    Code that the content names must have been imported before, by somebody who trusts it.
+    """
     _check_depth(content, source)
+    refuse_code(content, source)
     try:
         return model.model_validate(content)
     except ValidationError as error:
@@ -66,29 +72,26 @@ def _lines(errors: Sequence[ErrorDetails], content: dict[str, Any]) -> list[str]
             lines.append(_line(key, details))
         # Where something within a list or a table is wrong, that it might not have been one is no help.
         elif (types := wanted.pop(key, None)) and not any(other.startswith(f"{key}.") for other in keys):
-            lines.append(
-                f"{key} must be {' or '.join(dict.fromkeys(types))}, got {_show_value(details['input'])}"
-            )
+            allowed = " or ".join(dict.fromkeys(types))
+            lines.append(f"{key} must be {allowed}, got {shorten(details['input'], _LONGEST)}")
     return lines
 
 
 def _line(key: str, details: ErrorDetails) -> str:
     """One thing that is wrong: the key, what is wrong with it, which value it has."""
     if details["type"] == "missing":
-        return f"{key} is missing"
+        return f"{key} is missing; add it to the file, or give it with --set {key}=VALUE"
     if details["type"] == "literal_error":
         allowed = details["ctx"]["expected"].replace(" or ", ", ")
         names = [name.strip("'") for name in allowed.split(", ")]
         hint = nearest(details["input"], names) if isinstance(details["input"], str) else ""
-        return f"{key} must be one of {allowed}, got {_show_value(details['input'])}{hint}"
+        return f"{key} must be one of {allowed}, got {shorten(details['input'], _LONGEST)}{hint}"
     message = details["msg"].removeprefix("Value error, ")
+    if details["type"] == FOREIGN_KEYS:
+        names = details["ctx"]["names"]
+        message += f"; drop {'it' if len(names) == 1 else 'them'} with "
+        message += " ".join(f"--set {key}.{name}=" for name in names)
     return f"{key}: {message}" if key else message
-
-
-def _show_value(value: Any) -> str:
-    """The value, or its beginning if it is long."""
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def _key(location: tuple[int | str, ...], content: dict[str, Any], missing: bool) -> str:

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fedward.aggregation import AGGREGATORS
-from fedward.attacks import MODEL_POISONINGS, POISONINGS, WHO
-from fedward.attacks.attack import KNOWLEDGE
-from fedward.attacks.poisoning import FEATURES, PATTERNS
 from fedward.base.validate import one_of
-from fedward.certificates.confidence import METHODS
-from fedward.clipping import CLIP_POLICIES
 from fedward.config.docstrings import arguments
-from fedward.datasets import DATASETS, partition
-from fedward.local import LOCAL_TRAINERS
-from fedward.mechanisms import MECHANISMS
-from fedward.models import MODELS
-from fedward.presets import PRESETS
-from fedward.privacy import ACCOUNTANTS
-from fedward.sampling import SAMPLERS
-from fedward.server import SERVERS
+from fedward.config.part_source import NO_DEFAULT, PartSource, read_parts, read_value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +19,13 @@ class Kind:
     Args:
       name: of the kind, in the singular.
       place: where such a name is written.
-      parts: what each name stands for: something with a docstring, or text that says it.
+      parts: what each name stands for: the source of a part, or text that says it.
       supplied: arguments that files need not give; None where files do not configure such parts.
     """
 
     name: str
     place: str
-    parts: Mapping[str, object]
+    parts: Mapping[str, PartSource | str]
     supplied: tuple[str, ...] | None = None
 
     def line(self, name: str) -> str:
@@ -48,18 +34,18 @@ class Kind:
         >>> KINDS["sampler"].line("fixed_size")
         'Exactly m users, drawn without replacement.'
         """
-        first = " ".join(documentation(self.parts[name]).split("\n\n")[0].split()).replace("``", "")
-        if self.name == "data set" and "data_dir" not in inspect.signature(DATASETS[name]).parameters:
+        part = self.parts[name]
+        first = " ".join(documentation(part).split("\n\n")[0].split()).replace("``", "")
+        if self.name == "data set" and not needs_files(part):
             return f"{first} Needs no files."
         return first
 
     def defaults(self, name: str) -> dict[str, Any]:
         """The keys that its table takes, with their defaults; none if files do not have such tables."""
         part = self.parts[name]
-        if self.supplied is None or not callable(part):
+        if self.supplied is None or isinstance(part, str):
             return {}
-        parameters = inspect.signature(part).parameters
-        return {key: each.default for key, each in parameters.items() if key not in self.supplied}
+        return {key: each.default for key, each in part.keys.items() if key not in self.supplied}
 
     def keys(self, name: str) -> str:
         """The keys that its table takes, with their defaults, in one line.
@@ -75,21 +61,27 @@ class Kind:
         >>> KINDS["sampler"].meaning("poisson", "rate")
         'q: the probability with which a user takes part.'
         """
-        return arguments(self.parts[name]).get(key, "")
+        part = self.parts[name]
+        return "" if isinstance(part, str) else arguments(part.docstrings).get(key, "")
 
 
+PRESETS = read_parts("fedward.presets", "PRESETS")
+DATASETS = read_parts("fedward.datasets", "DATASETS")
+MODELS = read_parts("fedward.models", "MODELS")
+POISONINGS = read_parts("fedward.attacks", "POISONINGS")
+MODEL_POISONINGS = read_parts("fedward.attacks", "MODEL_POISONINGS")
 _SPLITS = {
-    "iid": partition.iid,
-    "dirichlet": partition.dirichlet,
-    "natural": partition.natural,
+    name: PartSource(module="fedward.datasets.partition", name=name)
+    for name in ("iid", "dirichlet", "natural")
 }
-_KNOWLEDGE = {name: f"Attackers see {what}." for name, what in KNOWLEDGE.items()}
+_KNOWLEDGE = {
+    name: f"Attackers see {what}." for name, what in read_value("fedward.attacks.attack", "KNOWLEDGE").items()
+}
 _THREATS = {
     "inject": "k malicious users are added to a clean federation: would the prediction be the same?",
     "present": "k of the users trained on may be malicious: would it be the same without them?",
     "compromise": "k users of a clean federation are replaced by malicious ones: would it be the same?",
 }
-_IN_PRESETS = "chosen by the preset"
 _COUNTED = ("num_users", "layers")
 _FROM_DATA = ("input_shape", "num_classes", "vocabulary")
 
@@ -97,26 +89,71 @@ KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
         Kind(name="preset", place="[algorithm] preset", parts=PRESETS, supplied=_COUNTED),
-        Kind(name="sampler", place="algorithm.sampler", parts=SAMPLERS, supplied=()),
-        Kind(name="local trainer", place="algorithm.local", parts=LOCAL_TRAINERS, supplied=()),
         Kind(
-            name="clip policy", place="algorithm.policy", parts=CLIP_POLICIES, supplied=("expected_cohort",)
+            name="sampler",
+            place="algorithm.sampler",
+            parts=read_parts("fedward.sampling", "SAMPLERS"),
+            supplied=(),
         ),
-        Kind(name="aggregator", place=_IN_PRESETS, parts=AGGREGATORS),
-        Kind(name="noise", place=_IN_PRESETS, parts=MECHANISMS),
-        Kind(name="server step", place="algorithm.server", parts=SERVERS, supplied=()),
+        Kind(
+            name="local trainer",
+            place="algorithm.local",
+            parts=read_parts("fedward.local", "LOCAL_TRAINERS"),
+            supplied=(),
+        ),
+        Kind(
+            name="clip policy",
+            place="algorithm.policy",
+            parts=read_parts("fedward.clipping", "CLIP_POLICIES"),
+            supplied=("expected_cohort",),
+        ),
+        Kind(
+            name="aggregator",
+            place="algorithm.aggregator, algorithm.rule",
+            parts=read_parts("fedward.aggregation", "AGGREGATORS"),
+        ),
+        Kind(
+            name="noise",
+            place="algorithm.mechanism",
+            parts=read_parts("fedward.mechanisms", "MECHANISMS"),
+            supplied=(),
+        ),
+        Kind(
+            name="server step",
+            place="algorithm.server",
+            parts=read_parts("fedward.server", "SERVERS"),
+            supplied=(),
+        ),
         Kind(name="data set", place="[data] name", parts=DATASETS, supplied=("seed",)),
         Kind(name="split", place="[data] split", parts=_SPLITS),
         Kind(name="model", place="[model] name", parts=MODELS, supplied=_FROM_DATA),
-        Kind(name="attacker", place="attack.who", parts=WHO, supplied=()),
+        Kind(name="attacker", place="attack.who", parts=read_parts("fedward.attacks", "WHO"), supplied=()),
         Kind(name="data poisoning", place="attack.data", parts=POISONINGS, supplied=()),
-        Kind(name="pattern", place="pattern of pattern and distributed", parts=PATTERNS, supplied=()),
-        Kind(name="feature", place="feature of semantic", parts=FEATURES, supplied=()),
+        Kind(
+            name="pattern",
+            place="pattern of pattern and distributed",
+            parts=read_parts("fedward.attacks.poisoning", "PATTERNS"),
+            supplied=(),
+        ),
+        Kind(
+            name="feature",
+            place="feature of semantic",
+            parts=read_parts("fedward.attacks.poisoning", "FEATURES"),
+            supplied=(),
+        ),
         Kind(name="model poisoning", place="attack.model", parts=MODEL_POISONINGS, supplied=()),
         Kind(name="knowledge", place="[attack] knowledge", parts=_KNOWLEDGE),
-        Kind(name="accountant", place="[privacy] accountant", parts=ACCOUNTANTS),
+        Kind(
+            name="accountant",
+            place="[privacy] accountant",
+            parts=read_parts("fedward.privacy", "ACCOUNTANTS"),
+        ),
         Kind(name="threat", place="fedward certify --threat", parts=_THREATS),
-        Kind(name="confidence method", place="fedward certify --method", parts=METHODS),
+        Kind(
+            name="confidence method",
+            place="fedward certify --method",
+            parts=read_parts("fedward.certificates.confidence", "METHODS"),
+        ),
     )
 }
 
@@ -155,16 +192,19 @@ def _with_all_keys(kind: Kind, name: str) -> str:
     return "\n".join([text, "", "Keys that it shares with others:", *lines]) if lines else text
 
 
-def documentation(part: object) -> str:
+def documentation(part: PartSource | str) -> str:
     """A part's docstring, or that of its file."""
-    if isinstance(part, str):
-        return part
-    return inspect.getdoc(part) or inspect.getdoc(inspect.getmodule(part)) or "(not documented)"
+    return part if isinstance(part, str) else part.documentation or "(not documented)"
+
+
+def needs_files(part: PartSource | str) -> bool:
+    """Whether a data set lies in files."""
+    return isinstance(part, PartSource) and "data_dir" in part.keys
 
 
 def _in_words(default: object) -> str:
     """A default as a file would have it."""
-    if default is inspect.Parameter.empty:
+    if default is NO_DEFAULT:
         return ""
     if default is None:
         return " (optional)"

@@ -7,7 +7,9 @@ from pathlib import Path
 from torch import nn
 
 from fedward import models
-from fedward.config.sections import OneOf, PartSection
+from fedward.config.object_section import ObjectSection
+from fedward.config.part_slot import OneOf
+from fedward.config.sections import PartSection
 from fedward.core.examples import Ragged
 from fedward.core.federation import Federation
 from fedward.models.initial_weights import InitialWeights, load_weights
@@ -19,17 +21,19 @@ def initial_model(
     section: PartSection, federation: Federation, seed: int
 ) -> tuple[nn.Module, InitialWeights | None]:
     """The model of a table ``[model]`` for some data, and what was loaded into it."""
+    if isinstance(section, ObjectSection):
+        model: nn.Module = section.build()
+        return model, None
     x = federation.examples.x
-    keys = type(section).model_fields.keys() - {section.tag, _KEY}
     model = models.build(
-        section.part,
+        section.part if section.part in models.MODELS else type(section).factory,
         input_shape=() if isinstance(x, Ragged) else tuple(x.shape[1:]),
         num_classes=federation.num_classes,
         seed=seed,
         vocabulary=federation.vocabulary,
-        **{key: getattr(section, key) for key in keys},
+        **section.arguments(),
     )
-    path = getattr(section, _KEY, None)
+    path: str | None = dict(section).get(_KEY)
     if path is None:
         return model, None
     return model, load_weights(Path(path), model, section.part, federation.vocabulary)
@@ -37,6 +41,8 @@ def initial_model(
 
 MODEL = OneOf(
     registry=models.MODELS,
+    makes=(nn.Module,),
+    group="fedward.models",
     supplied=("input_shape", "num_classes", "vocabulary"),
     more={_KEY: (str | None, None)},
 )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fedward.base.validate import InvalidValue, nearest
 
 # Names of parts are the values that people set most, and a shell eats the quotes that TOML wants.
-BARE = re.compile(r"[A-Za-z_][\w./-]*")
+BARE = re.compile(r"[A-Za-z_][\w./:-]*")
 
 
 def apply_changes(content: dict[str, Any], changes: Sequence[str]) -> dict[str, Any]:
@@ -20,7 +19,7 @@ def apply_changes(content: dict[str, Any], changes: Sequence[str]) -> dict[str, 
     >>> apply_changes({"rounds": 5, "data": {"name": "digits"}}, ["data.users=20", "rounds="])
     {'data': {'name': 'digits', 'users': 20}}
     """
-    changed = copy.deepcopy(content)
+    changed: dict[str, Any] = copy_tables(content)
     for text in changes:
         key, equals, written = text.partition("=")
         key = key.strip()
@@ -31,6 +30,13 @@ def apply_changes(content: dict[str, Any], changes: Sequence[str]) -> dict[str, 
         else:
             take_out(changed, key)
     return changed
+
+
+def copy_tables(content: Any) -> Any:
+    """Tables and lists anew, with the same values in them: a data set in Python is not copied."""
+    if isinstance(content, Mapping):
+        return {key: copy_tables(value) for key, value in content.items()}
+    return [copy_tables(value) for value in content] if isinstance(content, list) else content
 
 
 def source_of(source: str, changes: Sequence[str]) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
-import math
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fedward.base.validate import InvalidValue
-from fedward.config.overrides import put, take_out
+from fedward.config.made_parts import short_name
+from fedward.config.overrides import copy_tables, put, take_out
 from fedward.presets import PRESETS
 
 _TAGS = ("label", "preset", "name")
@@ -57,30 +57,25 @@ class SweepAxis:
     @property
     def numeric(self) -> bool:
         """Whether it can be the x axis of a picture."""
-        return len(self.values) > 1 and all(number is not None for number in self.numbers)
-
-    @property
-    def numbers(self) -> tuple[float | None, ...]:
-        """Its values as numbers; None for what is none."""
-        return tuple(_number(value) for value in self.values)
+        return len(self.values) > 1 and all(map(_is_number, self.values))
 
     @property
     def plain(self) -> tuple[Any, ...]:
-        """Its values for a table of results; None for tables and lists."""
-        return tuple(None if isinstance(value, dict | list) else value for value in self.values)
+        """Its values for a table of results; None for tables, lists and objects."""
+        return tuple(value if _is_plain(value) else None for value in self.values)
 
     def put(self, content: Mapping[str, Any], place: int) -> dict[str, Any]:
         """The content of a file with the value of that place."""
-        changed = copy.deepcopy(dict(content))
+        changed: dict[str, Any] = copy_tables(content)
         value = self.values[place]
         if isinstance(value, dict):
             value = {key: each for key, each in value.items() if key != "label"}
-            put(changed, self.key, _merge(_value_at(changed, self.key), copy.deepcopy(value)))
+            put(changed, self.key, _merge(_value_at(changed, self.key), copy_tables(value)))
         elif value is False and any(isinstance(each, dict) for each in self.values):
             if _value_at(changed, self.key) is not None:
                 take_out(changed, self.key)
         else:
-            put(changed, self.key, copy.deepcopy(value))
+            put(changed, self.key, copy_tables(value))
         return changed
 
 
@@ -88,8 +83,9 @@ def _merge(table: Any, value: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(table, dict):
         return value
     preset = value.get("preset")
-    if isinstance(preset, str) and preset != table.get("preset") and preset in PRESETS:
-        known = inspect.signature(PRESETS[preset]).parameters
+    factory = preset if callable(preset) else PRESETS.get(preset) if isinstance(preset, str) else None
+    if factory is not None and preset != table.get("preset"):
+        known = inspect.signature(factory).parameters
         table = {key: each for key, each in table.items() if key in known}
     elif "name" in value and value["name"] != table.get("name"):
         table = {}  # another part: what the one before was told means nothing to it
@@ -113,7 +109,7 @@ def _labels(values: list[Any]) -> list[str]:
     labels = ["none" if value is False and among_tables else str(_label_of(value)) for value in values]
     # Two tables of one preset differ in something else: they are numbered where nobody named them.
     return [
-        label if labels.count(label) == 1 or not isinstance(value, dict | list) else f"{label} {number + 1}"
+        label if labels.count(label) == 1 or _is_plain(value) else f"{label} {number + 1}"
         for number, (label, value) in enumerate(zip(labels, values, strict=True))
     ]
 
@@ -122,16 +118,24 @@ def _label_of(value: Any) -> str | None:
     if isinstance(value, dict):
         if not isinstance(value.get("label", ""), str):
             return None
-        named = next((value[tag] for tag in _TAGS if isinstance(value.get(tag), str)), None)
+        named = next((_label_of(value[tag]) for tag in _TAGS if _is_name(value.get(tag))), None)
         return named if named is not None else " ".join(_leaves(value))[:_LONGEST] or "table"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
-        names = [each.get("name") for each in value if isinstance(each, dict)]
+        names = [_label_of(each.get("name")) for each in value if isinstance(each, dict)]
         return "+".join(map(str, names)) if names else str(value).replace(" ", "")
     if isinstance(value, float) and float(f"{value:g}") == value:
         return f"{value:g}"
-    return str(value)
+    return str(short_name(value))
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, bool | int | float | str)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) or callable(value)
 
 
 def _leaves(table: dict[str, Any]) -> Iterator[str]:
@@ -147,10 +151,7 @@ def _leaves(table: dict[str, Any]) -> Iterator[str]:
             yield f"{key}={_label_of(value)}"
 
 
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    try:
-        return float(value)
-    except OverflowError:
-        return None
+def _is_number(value: Any) -> bool:
+    """Whether a float can hold it: TOML has whole numbers of any length."""
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return plain and abs(value) <= sys.float_info.max

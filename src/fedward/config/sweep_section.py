@@ -44,7 +44,7 @@ class Point:
     @property
     def combination(self) -> str:
         """Its name without the seed: trainings of one combination are averaged."""
-        return ", ".join(f"{axis}={label}" for axis, label in self.labels.items()) or "all"
+        return _combination(self.labels) or "all"
 
     @property
     def directory(self) -> str:
@@ -73,7 +73,8 @@ def read_sweep(content: Mapping[str, Any], source: str = "experiment") -> Sweep:
     base = dict(content)
     table = base.pop("sweep", None)
     if not isinstance(table, dict) or not table:
-        got = f"{table!r:.100}" if "sweep" in content else f"none{_meant(base)}"
+        alone = "; add it, or run the one experiment with fedward run"
+        got = f"{table!r:.100}" if "sweep" in content else f"none{_meant(base) or alone}"
         raise InvalidValue(
             f"{source} must have a table [sweep] with seeds, or keys and lists of values, got {got}"
         )
@@ -86,7 +87,7 @@ def read_sweep(content: Mapping[str, Any], source: str = "experiment") -> Sweep:
         with problems.collect():
             axes.append(SweepAxis.of(key, values))
     if not problems:
-        problems += _clashes([axis.key for axis in axes])
+        problems.update((text, text) for text in _clashes([axis.key for axis in axes]))
     problems.raise_all(f"{source}, [sweep]")
     size = len(seeds) * math.prod(len(axis.values) for axis in axes)
     if size > _MOST:
@@ -97,8 +98,8 @@ def read_sweep(content: Mapping[str, Any], source: str = "experiment") -> Sweep:
     return Sweep(axes=tuple(axes), seeds=seeds, points=tuple(points))
 
 
-class _Problems(list[str]):
-    """All that is wrong with a file."""
+class _Problems(dict[str, str]):
+    """All that is wrong with a file, each thing once, and how it is said."""
 
     @contextmanager
     def collect(self) -> Iterator[None]:
@@ -106,13 +107,13 @@ class _Problems(list[str]):
         try:
             yield
         except InvalidValue as error:
-            self.append(str(error))
+            self[str(error)] = str(error)
 
     def raise_all(self, title: str) -> None:
         """Says the first ten, if there are any."""
         if self:
             more = [f"... and {len(self) - 10} more"] if len(self) > 10 else []
-            raise InvalidValue("\n  ".join([f"{title}:", *self[:10], *more]))
+            raise InvalidValue("\n  ".join([f"{title}:", *list(self.values())[:10], *more]))
 
 
 def _meant(content: Mapping[str, Any]) -> str:
@@ -124,7 +125,7 @@ def _meant(content: Mapping[str, Any]) -> str:
 def _points(
     base: dict[str, Any], axes: list[SweepAxis], seeds: tuple[int, ...], source: str, problems: _Problems
 ) -> Iterator[Point]:
-    names, seen = _short_names([axis.key for axis in axes]), set[str]()
+    names = _short_names([axis.key for axis in axes])
     for seed, *places in product(seeds, *(range(len(axis.values)) for axis in axes)):
         changed: dict[str, Any] = {**base, "seed": seed}
         chosen = list(zip(names, axes, places, strict=True))
@@ -134,20 +135,18 @@ def _points(
                 changed = axis.put(changed, place)
             experiment = from_content(changed, source)
         except InvalidValue as error:
-            where = ", ".join(f"{name}={label}" for name, label in labels.items())
-            for line in _lines(error, source):
+            where = f" (with {_combination(labels)})" if labels else ""
+            text = str(error).removeprefix(f"{source} is not a valid experiment:").strip()
+            for line in map(str.strip, text.splitlines()):
                 # What is wrong with all of them is said of the first.
-                if line not in seen:
-                    seen.add(line)
-                    problems.append(f"{line} (with {where})" if where else line)
+                problems.setdefault(line, f"{line}{where}")
             continue
         values = {name: axis.plain[place] for name, axis, place in chosen}
         yield Point(labels=labels, values=values, seed=seed, experiment=experiment)
 
 
-def _lines(error: InvalidValue, source: str) -> list[str]:
-    text = str(error).removeprefix(f"{source} is not a valid experiment:").strip()
-    return [line.strip() for line in text.splitlines()]
+def _combination(labels: Mapping[str, str]) -> str:
+    return ", ".join(f"{axis}={label}" for axis, label in labels.items())
 
 
 def _seeds(given: Any, first: Any) -> tuple[int, ...]:

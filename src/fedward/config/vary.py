@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fedward.base.validate import InvalidValue
-from fedward.config.overrides import BARE, put, value_of
+from fedward.config.made_parts import short_name
+from fedward.config.overrides import BARE, copy_tables, put, value_of
 
 # What decides data and initial model must be the same in all variants: they share it.
 _SHARED = ("seed", "data", "model")
@@ -37,6 +37,15 @@ class Axis:
         repeated = [value for i, value in enumerate(self.values) if value in self.values[:i]]
         if repeated:
             raise InvalidValue(f"values of {self.key} must differ, got {repeated[0]!r} twice")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Its values in words; objects of one name are numbered."""
+        labels = [str(short_name(value)) for value in self.values]
+        return tuple(
+            label if labels.count(label) == 1 else f"{label} {number}"
+            for number, label in enumerate(labels, 1)
+        )
 
     @classmethod
     def parse(cls, text: str) -> Axis:
@@ -70,11 +79,13 @@ def variants(content: dict[str, Any], axes: Sequence[Axis]) -> dict[str, dict[st
     if len(set(keys)) < len(keys):
         raise InvalidValue(f"each key may vary once, got {', '.join(keys)}")
     found = {}
-    for values in itertools.product(*(axis.values for axis in axes)):
-        changed = copy.deepcopy(content)
+    for places in itertools.product(*(range(len(axis.values)) for axis in axes)):
+        values = [axis.values[place] for axis, place in zip(axes, places, strict=True)]
+        labels = [axis.labels[place] for axis, place in zip(axes, places, strict=True)]
+        changed = copy_tables(content)
         for key, value in zip(keys, values, strict=True):
-            put(changed, key, copy.deepcopy(value))
+            put(changed, key, copy_tables(value))
         short = [key.rpartition(".")[2] for key in keys]
         names = short if len(set(short)) == len(short) else keys
-        found[", ".join(f"{n}={v}" for n, v in zip(names, values, strict=True)) or "all"] = changed
+        found[", ".join(f"{n}={label}" for n, label in zip(names, labels, strict=True)) or "all"] = changed
     return found

@@ -93,7 +93,7 @@ def check_cohort(algorithm: Algorithm, num_users: int) -> None:
     if expected < least:
         raise InvalidValue(
             f"{algorithm.aggregator} needs cohorts of at least {least} users, but {algorithm.sampler} of "
-            f"{num_users} users is expected to give {expected:g}"
+            f"{num_users} users is expected to give {expected:g}; sample more users"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedward.base.validate import InvalidType, InvalidValue, whole
-from fedward.core.examples import Examples, Ragged
+from fedward.base.validate import InvalidValue, whole
+from fedward.core.examples import Examples
+from fedward.core.federation_checks import check_same_kind, check_tokens, number_users
+from fedward.core.own_tables import DatasetColumns, FrameColumns, OwnExamples, read_own_table
+from fedward.core.own_torch import read_own_torch
 from fedward.core.roster import Roster
 from fedward.core.vocabulary import Vocabulary
 
@@ -21,7 +25,7 @@ class Federation:
 
     Users are numbers 0 to N - 1 inside fedward; ``names[u]`` is what the data called user u. There is
     no Python object per user, so 100,000 users cost two arrays. Where examples are text, ``vocabulary`` has
-    the words that their tokens stand for.
+    the words that their tokens stand for; where classes have names, ``class_names[c]`` is that of class c.
 
     >>> federation = Federation.from_arrays([[0.1], [0.2], [0.3]], [0, 1, 0], ["ann", "bob", "ann"])
     >>> federation.num_users, federation.user(0).y.tolist()
@@ -34,6 +38,7 @@ class Federation:
     num_classes: int
     test: Examples | None = None
     vocabulary: Vocabulary | None = None
+    class_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         whole("number of users", self.num_users)
@@ -52,6 +57,10 @@ class Federation:
         if len(self.names) != self.num_users:
             raise InvalidValue(f"there are {self.num_users} users but {len(self.names)} names")
         whole("number of classes", self.num_classes, at_least=2)
+        if self.class_names is not None and len(self.class_names) > self.num_classes:
+            raise InvalidValue(
+                f"there are {self.num_classes} classes but {len(self.class_names)} names of classes"
+            )
         for part, examples in (("training", self.examples), ("test", self.test)):
             if examples is not None and len(examples) and int(examples.y.max()) >= self.num_classes:
                 raise InvalidValue(
@@ -59,7 +68,7 @@ class Federation:
                     f"got {int(examples.y.max())}"
                 )
             if examples is not None and self.vocabulary is not None:
-                _check_tokens(part, examples, self.vocabulary)
+                check_tokens(part, examples, self.vocabulary)
 
     @classmethod
     def from_arrays(
@@ -72,6 +81,7 @@ class Federation:
         num_classes: int | None = None,
         names: Any = None,
         vocabulary: Vocabulary | None = None,
+        class_names: tuple[str, ...] | None = None,
         copy: bool = True,
     ) -> Federation:
         """Builds a federation from your own arrays.
@@ -88,6 +98,7 @@ class Federation:
           names: all users there are. Needed only to insist on users who may turn out to be empty
             (which is then an error) or on an order.
           vocabulary: the words that tokens stand for, if ``x`` holds tokens.
+          class_names: what the classes are called, from class 0 on.
           copy: whether the federation gets memory of its own. Without, it takes over what it can, for data
             that nobody else needs: then you must not write to these arrays any more.
         """
@@ -104,7 +115,7 @@ class Federation:
         if len(examples) == 0:
             raise InvalidValue("a federation must hold at least one example, got 0")
 
-        names, number = _number_users(owner, names)
+        names, number = number_users(owner, names)
         order = np.argsort(number, kind="stable")
         if not np.array_equal(order, np.arange(len(order))):
             examples = examples.select(torch.from_numpy(order))
@@ -118,10 +129,114 @@ class Federation:
         if num_classes is None:
             labels = [examples.y] + ([test.y] if test is not None and len(test) else [])
             num_classes = max(2, 1 + max(int(label.max()) for label in labels))
-        federation = cls(examples, offsets, names, num_classes, test, vocabulary)
+        federation = cls(examples, offsets, names, num_classes, test, vocabulary, class_names)
         if test is not None:
-            _check_same_kind(examples, test)
+            check_same_kind(examples, test)
         return federation
+
+    @classmethod
+    def from_pandas(
+        cls,
+        frame: Any,
+        *,
+        user: str,
+        label: str,
+        inputs: str | Sequence[str],
+        test: Any = None,
+        vocabulary: Vocabulary | None = None,
+    ) -> Federation:
+        """Builds a federation from a frame of pandas: one row is one example.
+
+        Labels that are text are numbered in alphabetical order, and ``class_names`` keeps them.
+
+        Args:
+          frame: the training examples.
+          user: the column that names the user: whole numbers or text.
+          label: the column with the class: whole numbers, true and false, or text.
+          inputs: the columns of numbers that are used, in this order; or the one column that holds the whole
+            input: a text, a list or an array.
+          test: a frame of test examples with the same columns; its users do not matter.
+          vocabulary: the words that tokens stand for; needed if the input is text.
+        """
+        return cls._from_own(
+            read_own_table(
+                FrameColumns(frame),
+                None if test is None else FrameColumns(test, "test"),
+                user=user,
+                label=label,
+                inputs=inputs,
+                vocabulary=vocabulary,
+            ),
+            vocabulary,
+        )
+
+    @classmethod
+    def from_huggingface(
+        cls,
+        dataset: Any,
+        *,
+        user: str,
+        input: str = "image",
+        label: str = "label",
+        test: Any = None,
+        vocabulary: Vocabulary | None = None,
+    ) -> Federation:
+        """Builds a federation from one split of a data set of Hugging Face (``datasets.Dataset``).
+
+        Labels keep the numbers and the names of a ``ClassLabel``; other labels that are text are numbered in
+        alphabetical order. ``class_names`` has these names. Pictures become x / 255 in
+        ``[n, channels, height, width]``.
+
+        Args:
+          dataset: the training examples.
+          user: the column that names the user: whole numbers or text.
+          input: the column of the inputs: pictures, texts, numbers, lists or arrays. Lists of whole numbers
+            are tokens, and may have different lengths.
+          label: the column with the class.
+          test: the split of the test examples, with the same columns; its users do not matter.
+          vocabulary: the words that tokens stand for; needed if the input is text.
+        """
+        columns = DatasetColumns(dataset)
+        return cls._from_own(
+            read_own_table(
+                columns,
+                None if test is None else DatasetColumns(test, "test"),
+                user=user,
+                label=label,
+                inputs=input,
+                vocabulary=vocabulary,
+                class_names=columns.class_names(label),
+            ),
+            vocabulary,
+        )
+
+    @classmethod
+    def from_torch(cls, dataset: Any, *, users: Any, seed: int | None = None, test: Any = None) -> Federation:
+        """Builds a federation from a map-style data set of torch: ``dataset[i]`` is an input and a label.
+
+        Every example is read once, as the data set gives it: random transforms are drawn here and never
+        again. Names of classes are those of ``dataset.classes``, if there are any.
+
+        Args:
+          dataset: the training examples.
+          users: the user of each example, whole numbers or strings; or how examples are dealt out, for
+            instance ``fedward.datasets.Split(name="dirichlet", users=100, alpha=0.5)``.
+          seed: decides who gets which example, where they are dealt out.
+          test: a data set of test examples.
+        """
+        return cls._from_own(read_own_torch(dataset, test, users, seed))
+
+    @classmethod
+    def _from_own(cls, own: OwnExamples, vocabulary: Vocabulary | None = None) -> Federation:
+        return cls.from_arrays(
+            own.x,
+            own.y,
+            own.users,
+            test=own.test,
+            num_classes=own.num_classes,
+            vocabulary=vocabulary,
+            class_names=own.class_names,
+        )
 
     @property
     def num_users(self) -> int:
@@ -154,50 +269,3 @@ class Federation:
         if not 0 <= user < self.num_users:
             raise InvalidValue(f"user must be from 0 to {self.num_users - 1}, got {user}")
         return self.examples.span(int(self.offsets[user]), int(self.offsets[user + 1]))
-
-
-def _number_users(
-    owner: np.ndarray[Any, Any], names: Any
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    if names is None:
-        found, number = np.unique(owner, return_inverse=True)
-        return found, number
-    names = np.array(names)
-    if len(np.unique(names)) != len(names):
-        raise InvalidValue("names must not repeat a user")
-    position = np.argsort(names, kind="stable")
-    place = np.clip(np.searchsorted(names[position], owner), 0, len(names) - 1)
-    number = position[place]
-    unknown = names[number] != owner
-    if unknown.any():
-        raise InvalidValue(f"user {owner[unknown][0]} owns examples but is not among the names")
-    return names, number
-
-
-def _check_same_kind(examples: Examples, test: Examples) -> None:
-    if isinstance(examples.x, Ragged) != isinstance(test.x, Ragged):
-        raise InvalidValue("training and test examples must both be flat or both be ragged")
-    a = examples.x.values if isinstance(examples.x, Ragged) else examples.x
-    b = test.x.values if isinstance(test.x, Ragged) else test.x
-    if a.shape[1:] != b.shape[1:] or a.dtype != b.dtype:
-        raise InvalidValue(
-            "training and test examples must have the same shape and type, "
-            f"got {tuple(a.shape[1:])} {a.dtype} and {tuple(b.shape[1:])} {b.dtype}"
-        )
-
-
-def _check_tokens(part: str, examples: Examples, vocabulary: Vocabulary) -> None:
-    ragged = isinstance(examples.x, Ragged)
-    tokens = examples.x.values if isinstance(examples.x, Ragged) else examples.x
-    if tokens.is_floating_point():
-        raise InvalidType(f"{part} examples must be tokens where there is a vocabulary, got {tokens.dtype}")
-    if not tokens.numel():
-        return
-    # Sequences are padded with 0 when they are batched: a 0 of their own would pass for the end.
-    least, largest = (1 if ragged else 0), vocabulary.size - 1
-    low, high = int(tokens.min()), int(tokens.max())
-    if low < least or high > largest:
-        raise InvalidValue(
-            f"{part} tokens must be from {least} to {largest} for a vocabulary of {len(vocabulary.words)} "
-            f"words, got {low if low < least else high}"
-        )

@@ -1,8 +1,8 @@
 """Data sets, one a file: ``load(...)`` returns a federation. A new one is one file and one line here.
 
 Args:
-  data_dir: where data sets lie; else ``--data`` or ``FEDWARD_DATA``. DIR is it, or a cache of this user if
-    none is given.
+  data_dir: where data sets lie; else ``--data`` or ``FEDWARD_DATA``. DIR is it, and must be there; if none is
+    given, DIR is a cache of this user, which a download makes.
   alpha: the concentration of a Dirichlet split.
 """
 
@@ -27,6 +27,9 @@ from fedward.datasets import (
     synthetic,
     table,
 )
+from fedward.datasets.partition import Split
+
+__all__ = ["DATASETS", "PROPERTIES", "Split"]
 
 DATASETS: dict[str, Callable[..., Federation]] = {
     "cifar10": cifar10.load,

@@ -15,7 +15,7 @@ from fedward.base.randomness import stream
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.federation import Federation
 from fedward.datasets.classes import check_classes, keep_classes
-from fedward.datasets.directory import data_directory
+from fedward.datasets.directory import require_data_directory
 from fedward.datasets.download import attempt, fetch_archive
 from fedward.datasets.federate import federate, scale_to_unit
 from fedward.datasets.files import explain_read_errors
@@ -69,7 +69,7 @@ class Cifar:
         if not isinstance(standardise, bool):
             raise InvalidType(f"standardise must be true or false, got {standardise!r}")
         rng = stream(seed, "partition")
-        folder = data_directory(data_dir) / self.folder
+        folder = require_data_directory(data_dir) / self.folder
 
         self.complete(folder)
         # File by file: the classes that nobody asked for are not held all at once.

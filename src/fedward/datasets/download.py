@@ -9,8 +9,8 @@ import shutil
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -26,13 +26,30 @@ _Read = Callable[[str], IO[bytes]]
 
 
 @contextmanager
-def attempt(folder: Path, title: str, files: str, source: str) -> Iterator[None]:
-    """Whatever goes wrong with a download becomes the error that says which file to put where."""
+def attempt(
+    folder: Path, title: str, files: str, source: str, looked_in: Sequence[Path] = ()
+) -> Iterator[None]:
+    """Whatever goes wrong with a download becomes the error that says which file to put where.
+
+    A failure leaves no folder behind that was made for it.
+
+    Args:
+      folder: where the files shall lie.
+      title: how people call the data set.
+      files: what is missing.
+      source: where it can be had.
+      looked_in: all places that were searched, if there are more than ``folder``.
+    """
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         yield
     except (OSError, ValueError) as error:  # no network, no permission, wrong checksum
+        for path in made:
+            with suppress(OSError):  # it was not made after all, or holds a file that did come
+                path.rmdir()
+        looked = f" Looked in {', '.join(map(str, looked_in))}." if looked_in else ""
         raise MissingFile(
-            f"{folder} must hold the {title} files; put {files} there, from {source}. "
+            f"{folder} must hold the {title} files; put {files} there, from {source}.{looked} "
             f"Downloading them failed: {error}"
         ) from error
 

@@ -35,9 +35,9 @@ SET = IdxImages(
 def load(**options: Any) -> Federation:
     """Digits of 28 x 28 pixels: x / 255 in ``[n, 1, 28, 28]``; 240,000 for training, 40,000 for testing.
 
-    The files lie in ``DIR/EMNIST/raw``, packed or not, where torchvision also puts them, and are downloaded
-    if they are not there. They hold every image with rows and columns swapped; here it stands upright, like
-    MNIST. As floats all ten classes take 0.9 GB.
+    The files lie in ``DIR/EMNIST/raw``, where torchvision also puts them, in ``DIR/EMNIST``, ``DIR/emnist``
+    or DIR itself, packed or not; they are downloaded if they are nowhere. They hold every image with rows
+    and columns swapped; here it stands upright, like MNIST. As floats all ten classes take 0.9 GB.
 
     ::
 

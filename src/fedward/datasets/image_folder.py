@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fedward.base.randomness import stream
 from fedward.base.validate import InvalidType, InvalidValue, open_unit, whole
 from fedward.core.federation import Federation
-from fedward.datasets.directory import MissingFile, data_directory
+from fedward.datasets.directory import MissingFile, require_data_directory
 from fedward.datasets.federate import federate, scale_to_unit
 from fedward.datasets.held_out import choose_held_out
 from fedward.datasets.partition import Split
@@ -67,7 +67,7 @@ def load(
     check_colour(colour)
     open_unit("test share", test_share)
     rng = stream(seed, "partition")
-    root = data_directory(data_dir)
+    root = require_data_directory(data_dir)
 
     natural = how.name == "natural"
     found = list_pictures(_require_folder(root / folder), by_user=natural)

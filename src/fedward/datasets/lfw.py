@@ -12,7 +12,7 @@ from torch import Tensor
 from fedward.base.randomness import stream
 from fedward.base.validate import half_open_unit, one_of
 from fedward.core.federation import Federation
-from fedward.datasets.directory import data_directory
+from fedward.datasets.directory import require_data_directory
 from fedward.datasets.faces import Faces
 from fedward.datasets.federate import arrange, federate, scale_to_unit
 from fedward.datasets.lfw_arrays import read_arrays_of_faces
@@ -108,5 +108,5 @@ def properties(
 
 def _read(source: str, data_dir: str | os.PathLike[str] | None) -> tuple[Faces, Faces, Path]:
     one_of("source", source, SOURCES)
-    folder = data_directory(data_dir)
+    folder = require_data_directory(data_dir)
     return *SOURCES[source](folder), folder

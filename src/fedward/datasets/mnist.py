@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from fedward.core.federation import Federation
 from fedward.datasets.called_like import called_like
-from fedward.datasets.download import fetch_packed
-from fedward.datasets.idx_images import IdxImages
+from fedward.datasets.idx_images import checksums, like_mnist
 
 URL = "https://ossci-datasets.s3.amazonaws.com/mnist/"
-MD5 = {
-    "train-images-idx3-ubyte": "f68b3c2dcbeaaa9fbdd348bbdeb94873",
-    "train-labels-idx1-ubyte": "d53e105ee54ea40749a09fcbcd1e9432",
-    "t10k-images-idx3-ubyte": "9fb629c4189551a2d022fa330f9573f3",
-    "t10k-labels-idx1-ubyte": "ec29112dd5afa0611ce80d1b7f02629c",
-}
-"""The official files, and the checksums of their packed (``.gz``) form."""
-
-SET = IdxImages(
-    title="MNIST",
-    folder="MNIST/raw",
-    train="train-",
-    test="t10k-",
-    source=URL,
-    download=partial(fetch_packed, URL, MD5),
+MD5 = checksums(
+    "f68b3c2dcbeaaa9fbdd348bbdeb94873",
+    "d53e105ee54ea40749a09fcbcd1e9432",
+    "9fb629c4189551a2d022fa330f9573f3",
+    "ec29112dd5afa0611ce80d1b7f02629c",
 )
+SET = like_mnist("MNIST", "MNIST/raw", URL, MD5)
 
 
 @called_like(SET.load)
 def load(**options: Any) -> Federation:
     """Digits of 28 x 28 pixels: x / 255 in ``[n, 1, 28, 28]``; 60,000 for training, 10,000 for testing.
 
-    The files lie in ``DIR/MNIST/raw``, packed or not, where torchvision also puts them, and are downloaded
-    if they are not there. Writers are read from ``train-writers.npy`` beside them (one id for each
-    training example); no download has that file.
+    The files lie in ``DIR/MNIST/raw``, where torchvision also puts them, in ``DIR/MNIST``, ``DIR/mnist`` or
+    DIR itself, packed or not; they are downloaded if they are nowhere. Writers are read from
+    ``train-writers.npy`` beside them (one id for each training example); no download has that file.
 
     ::
 

@@ -11,7 +11,7 @@ import numpy as np
 from fedward.base.randomness import stream
 from fedward.base.validate import InvalidType, InvalidValue, open_unit, whole
 from fedward.core.federation import Federation
-from fedward.datasets.directory import MissingFile, data_directory
+from fedward.datasets.directory import MissingFile, require_data_directory
 from fedward.datasets.federate import arrange, gather
 from fedward.datasets.held_out import choose_held_out
 from fedward.datasets.partition import Split
@@ -79,7 +79,7 @@ def load(
     check_vocabulary(vocabulary, words, vectors)
     split = Split(name="natural", users=users)
     rng = stream(seed, "partition")
-    folder = data_directory(data_dir)
+    folder = require_data_directory(data_dir)
     path = folder / file
     if not os.path.isfile(path):
         raise MissingFile(

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from fedward.base.randomness import stream
 from fedward.base.validate import InvalidValue, one_of, open_unit, whole
 from fedward.core.federation import Federation
-from fedward.datasets.directory import MissingFile, data_directory
+from fedward.core.texts import encode_all
+from fedward.datasets.directory import MissingFile, require_data_directory
 from fedward.datasets.federate import arrange, gather
 from fedward.datasets.held_out import choose_held_out
 from fedward.datasets.partition import Split
 from fedward.datasets.tweets import TweetIndex, texts_of
-from fedward.datasets.words import check_vocabulary, choose_words, encode_all
+from fedward.datasets.words import check_vocabulary, choose_words
 
 FILES = ("training.1600000.processed.noemoticon.csv", "users.csv")
 SOURCE = "http://help.sentiment140.com/for-students"
@@ -79,7 +80,7 @@ def load(
         whole("longest", longest)
     split = Split(name="natural", users=users)
     rng = stream(seed, "partition")
-    folder = data_directory(data_dir)
+    folder = require_data_directory(data_dir)
     path = find_file(folder / "sent140", file)
 
     index = TweetIndex.of(path)

@@ -15,7 +15,7 @@ from fedward.base.randomness import stream
 from fedward.base.validate import InvalidType, InvalidValue, open_unit
 from fedward.core.federation import Federation
 from fedward.datasets.columns import Table, Wanted
-from fedward.datasets.directory import MissingFile, data_directory
+from fedward.datasets.directory import MissingFile, require_data_directory
 from fedward.datasets.federate import federate
 from fedward.datasets.held_out import choose_held_out
 from fedward.datasets.partition import Split
@@ -77,7 +77,7 @@ def load(
     open_unit("test share", test_share)
     _check_columns(user, label, features)
     rng = stream(seed, "partition")
-    root = data_directory(data_dir)
+    root = require_data_directory(data_dir)
 
     natural = how.name == "natural"
     wanted = Wanted(

@@ -15,7 +15,6 @@ from fedward.backends import InProcess
 from fedward.backends.compute import Compute
 from fedward.base.validate import InvalidValue
 from fedward.core.failure import TrainingFailed
-from fedward.core.parameters import ParameterSpec
 from fedward.core.poison import poison_data
 from fedward.core.receive import receive
 from fedward.core.round import finish_round, plan_round
@@ -57,9 +56,7 @@ def calibrate(setup: Setup, compute: Compute, *, seconds: float = 1.0) -> Calibr
     """
     backend = InProcess(setup.model, setup.federation, device=compute.device, engine=compute.choice)
     try:
-        state = setup.algorithm.init(
-            ParameterSpec.of(setup.model).flatten(setup.model), num_users=setup.federation.num_users
-        )
+        state = setup.algorithm.init(setup.parameters, num_users=setup.federation.num_users)
         adversary = setup.attack.adversary if setup.attack else None
         seed = setup.experiment.seed
         plan = plan_round(setup.algorithm, state, setup.federation.roster, adversary, seed)

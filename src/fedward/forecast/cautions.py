@@ -56,11 +56,8 @@ def cautions(setup: Setup, spent: Spending) -> Iterator[str]:
             "by the declared share of these"
         )
     if isinstance(algorithm.local, DPSGD):
-        sizes = federation.sizes
-        drawn, declared = (
-            algorithm.local.probability * float(sizes.double().mean()),
-            algorithm.local.expected_batch,
-        )
+        declared = algorithm.local.expected_batch
+        drawn = algorithm.local.probability * float(federation.sizes.double().mean())
         if not declared / _FAR_OFF <= drawn <= declared * _FAR_OFF:
             yield (
                 f"batches are expected to hold {drawn:.3g} examples, but expected_batch, which sums are "

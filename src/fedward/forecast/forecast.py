@@ -1,4 +1,4 @@
-"""A forecast of one experiment: its work, time, disk space and privacy, before any of it is done."""
+"""A forecast of an experiment, or a sweep: work, time, disk space and privacy, before any of it is done."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ from dataclasses import dataclass
 
 from fedward.backends.compute import Compute
 from fedward.backends.engines.threads import cores as usable_cores
-from fedward.backends.open import engine_in_words
-from fedward.core.parameters import ParameterSpec
+from fedward.certificates.ceiling import Ceiling
+from fedward.config.sweep_section import Sweep
 from fedward.core.types import PrivateTrainer
 from fedward.forecast.calibration import Calibration, calibrate
 from fedward.forecast.cautions import cautions
 from fedward.forecast.spending_forecast import Spending, forecast_spending
+from fedward.studies.certification.claimed_ceiling import forecast_ceilings
 from fedward.studies.replicas.replica_setup import ReplicaRun
+from fedward.studies.sweep.sweep_study import SweepStudy
 from fedward.studies.training.setup import Setup
 
 # What the machine does besides, and what threads get in each other's way, is not in a second's measurement.
 _LOW, _HIGH = 0.7, 1.8
 _BEGINNING = 4.0
+# All combinations of a sweep together are not tried for longer than one experiment would be, by much.
+_SECONDS = 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +51,7 @@ class Forecast:
       seconds: the least and the most that it may take; None if nothing was measured.
       disk: bytes that the run directory will take.
       cores: on how many.
+      ceilings: the largest k that so many replicas could certify; empty where nothing would be certified.
     """
 
     setup: Setup
@@ -62,6 +67,7 @@ class Forecast:
     seconds: tuple[float, float] | None
     disk: int
     cores: int
+    ceilings: tuple[Ceiling, ...] = ()
 
 
 def forecast(
@@ -83,8 +89,7 @@ def forecast(
       by_others: whether ε is worked out by the other accountants too.
     """
     compute = (compute or Compute()).check()
-    number = compute.processes
-    cores = max(1, usable_cores() if number is None else number)
+    cores = max(1, usable_cores() if compute.processes is None else compute.processes)
     together = None if replicas is None else ReplicaRun(variants={"all": setup}, replicas=replicas)
     spent = forecast_spending(setup, by_others=by_others)
     rounds = spent.rounds
@@ -96,8 +101,8 @@ def forecast(
         replicas=replicas,
         rounds=rounds,
         sizes=(ordered[0], ordered[len(ordered) // 2], ordered[-1]),
-        parameters=ParameterSpec.of(setup.model).size,
-        engine=engine_in_words(setup.model, setup.federation, compute),
+        parameters=setup.parameters.numel(),
+        engine=setup.engine(compute),
         jobs=jobs,
         spending=spent,
         cautions=tuple(cautions(setup, spent)),
@@ -105,6 +110,7 @@ def forecast(
         seconds=None if measured is None else _seconds(setup, measured, jobs, rounds, replicas, cores),
         disk=_disk(setup, rounds, jobs.cohort, together),
         cores=cores,
+        ceilings=() if replicas is None else forecast_ceilings(setup, replicas),
     )
 
 
@@ -141,7 +147,7 @@ def _seconds(
 
 def _disk(setup: Setup, rounds: int, cohort: float, together: ReplicaRun | None) -> int:
     """What the files will take; one that is replaced is there twice for a moment."""
-    parameters = ParameterSpec.of(setup.model).flatten(setup.model)
+    parameters = setup.parameters
     state = parameters.nbytes + sum(each.nbytes for each in setup.algorithm.server.init(parameters))
     if together is not None:
         test = setup.federation.test
@@ -152,3 +158,47 @@ def _disk(setup: Setup, rounds: int, cohort: float, together: ReplicaRun | None)
     telemetry = rounds * (200 + 40 * cohort) if seeded else 0.0
     measured = -(-rounds // setup.experiment.evaluation.every) * 200
     return int(2 * state + parameters.nbytes + telemetry + measured + 5000)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepForecast:
+    """All combinations with the first seed; seeds differ in nothing that costs.
+
+    Args:
+      combinations: what each would do and cost, by name.
+      seconds: the least and the most that all trainings may take, shared work not counted off; None if
+        nothing was measured.
+      disk: bytes that all run directories will take.
+    """
+
+    sweep: Sweep
+    combinations: dict[str, Forecast]
+    seconds: tuple[float, float] | None
+    disk: int
+
+
+def forecast_sweep(
+    study: SweepStudy, *, measure: bool = True, compute: Compute | None = None
+) -> SweepForecast:
+    """Looks at a sweep that is ready to run. Nothing is written to disk."""
+    sweep = study.sweep
+    number = len(sweep.points) // len(sweep.seeds)
+    found = {
+        point.combination: forecast(
+            setup,
+            measure=measure,
+            compute=compute,
+            seconds=min(1.0, _SECONDS / number),
+            by_others=False,  # pld may take a minute for each
+        )
+        for point, setup in zip(sweep.points[:number], study.setups[:number], strict=True)
+    }
+    each = [one.seconds for one in found.values() if one.seconds is not None]
+    seeds = len(sweep.seeds)
+    total = seeds * sum(low for low, _ in each), seeds * sum(high for _, high in each)
+    return SweepForecast(
+        sweep=sweep,
+        combinations=found,
+        seconds=total if each and len(each) == len(found) else None,
+        disk=seeds * sum(one.disk for one in found.values()),
+    )

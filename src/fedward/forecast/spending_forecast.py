@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from fedward.base.validate import InvalidValue
@@ -56,7 +57,7 @@ def _guarantee_by(setup: Setup, rounds: int, accountant: str, epsilon: float) ->
     if accountant == "pld" and epsilon > _LARGE:
         return f"it takes long where ε is large, and {setup.accountant} gives {round_up_digits(epsilon)}"
     try:
-        return setup.guarantee_by(accountant, rounds)
+        return setup.guarantee(rounds, accountant)
     except InvalidValue as error:
         return str(error)
 
@@ -78,7 +79,4 @@ def _rounds(setup: Setup) -> int:
     while beyond <= wanted and affordable(beyond):
         within, beyond = beyond, beyond * 2
     beyond = min(beyond, wanted + 1)
-    while beyond - within > 1:
-        middle = (within + beyond) // 2
-        within, beyond = (middle, beyond) if affordable(middle) else (within, middle)
-    return within
+    return bisect_left(range(beyond), True, lo=within + 1, key=lambda rounds: not affordable(rounds)) - 1

@@ -99,11 +99,7 @@ class DPSGD:
         rate("probability", self.probability)
         positive("expected batch", self.expected_batch)
         whole("steps", self.steps)
-        multiplier(self.noise_multiplier)
-        if self.clip_bound is not None:
-            positive("clip bound", self.clip_bound)
-            # Two numbers above zero may have a product that is not: then no noise would be added.
-            positive("standard deviation of the noise", self.noise_multiplier * self.clip_bound)
+        check_own_noise(self.noise_multiplier, self.clip_bound)
         half_open_unit("momentum", self.momentum)
         non_negative("weight decay", self.weight_decay)
         rate("learning rate decay", self.learning_rate_decay)
@@ -151,6 +147,15 @@ class DPSGD:
                 gradient.add_(weights, alpha=self.weight_decay)
             step = velocity.mul_(self.momentum).add_(gradient) if self.momentum else gradient
             weights.sub_(step, alpha=self.learning_rate)
+
+
+def check_own_noise(noise_multiplier: float, clip_bound: float | None) -> None:
+    """Raises unless there is noise: multiplier, clip bound and their product must be above zero."""
+    multiplier(noise_multiplier)
+    if clip_bound is not None:
+        positive("clip bound", clip_bound)
+        # Two numbers above zero may have a product that is not: then no noise would be added.
+        positive("standard deviation of the noise", noise_multiplier * clip_bound)
 
 
 def round_bound(name: str, own: float | None, bounds: Bounds) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from fedward.base.validate import positive, rate, whole
 from fedward.core.examples import Examples
@@ -49,8 +50,14 @@ class FullGradient:
 
     def train(self, model: FlatModule, examples: Examples, rng: np.random.Generator) -> None:
         model.module.train()
-        model.gradient.zero_()
-        for index in torch.split(torch.arange(len(examples)), self.chunk_size):
-            x, y = examples.batch(index)
-            model.add_gradient(x, y, len(examples))
-        model.weights.sub_(model.gradient, alpha=self.learning_rate)
+        gradient = whole_gradient(model, examples, self.chunk_size)
+        model.weights.sub_(gradient, alpha=self.learning_rate)
+
+
+def whole_gradient(model: FlatModule, examples: Examples, chunk_size: int) -> Tensor:
+    """The mean gradient of all examples, in the model's own memory; zero if there are none."""
+    gradient = model.gradient.zero_()
+    for index in torch.split(torch.arange(len(examples)), chunk_size) if len(examples) else ():
+        x, y = examples.batch(index)
+        model.add_gradient(x, y, len(examples))
+    return gradient

@@ -17,9 +17,10 @@ from fedward.core.check import refuse_batch_norm
 from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.core.types import Bounds
-from fedward.local.dp_sgd import gaussian, round_bound
+from fedward.local.dp_sgd import check_own_noise, gaussian, round_bound
+from fedward.local.full_gradient import whole_gradient
 from fedward.local.schedule import decayed, decisive_rounds
-from fedward.privacy.events import Adjacency, multiplier
+from fedward.privacy.events import Adjacency
 from fedward.privacy.guarantee import Unit
 
 
@@ -63,10 +64,7 @@ class NoisyGradient:
     adjacency: ClassVar[Adjacency] = "local"
 
     def __post_init__(self) -> None:
-        multiplier(self.noise_multiplier)
-        if self.clip_bound is not None:
-            positive("clip bound", self.clip_bound)
-            positive("standard deviation of the noise", self.noise_multiplier * self.clip_bound)
+        check_own_noise(self.noise_multiplier, self.clip_bound)
         positive("learning rate", self.learning_rate)
         rate("learning rate decay", self.learning_rate_decay)
         whole("chunk size", self.chunk_size)
@@ -91,10 +89,7 @@ class NoisyGradient:
             raise InvalidValue("a noisy gradient needs a clip bound: give one, or use at_round first")
         refuse_batch_norm(model.module)
         model.module.train()
-        gradient = model.gradient.zero_()
-        for index in torch.split(torch.arange(len(examples)), self.chunk_size) if len(examples) else ():
-            x, y = examples.batch(index)
-            model.add_gradient(x, y, len(examples))
+        gradient = whole_gradient(model, examples, self.chunk_size)
         if not bool(torch.isfinite(gradient).all()):
             gradient.zero_()
         norm = l2_norm(gradient)

@@ -8,6 +8,7 @@ Args:
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -50,7 +51,7 @@ called as ``TEXT_MODELS`` says."""
 
 
 def build(
-    name: str,
+    model: str | Callable[..., nn.Module],
     *,
     input_shape: tuple[int, ...],
     num_classes: int,
@@ -63,7 +64,8 @@ def build(
     The same seed gives the same bits, and PyTorch's global generator is left as it was.
 
     Args:
-      name: a key of ``MODELS``.
+      model: a key of ``MODELS``, or what makes a model of one's own. It is called with those of
+        ``input_shape``, ``num_classes`` and ``vocabulary`` that it takes.
       input_shape: the shape of one example; () for sequences of any length.
       num_classes: how many outputs there are.
       seed: the seed of the run.
@@ -74,16 +76,17 @@ def build(
     >>> bool(torch.equal(a[1].weight, b[1].weight))
     True
     """
-    one_of("model", name, MODELS)
-    reads: dict[str, Any] = {"input_shape": input_shape}
-    if name in TEXT_MODELS:
-        reads = {"vocabulary": vocabulary}
-    elif vocabulary is not None:
+    factory = MODELS[one_of("model", model, MODELS)] if isinstance(model, str) else model
+    takes = inspect.signature(factory).parameters
+    if vocabulary is not None and "vocabulary" not in takes:
+        name = model if isinstance(model, str) else factory.__qualname__
         raise InvalidValue(
             f"{name} reads numbers, but these data are words: take one of {', '.join(TEXT_MODELS)}"
         )
+    known = {"input_shape": input_shape, "num_classes": num_classes, "vocabulary": vocabulary}
+    supplied = {key: value for key, value in known.items() if key in takes}
     start = int(stream(seed, "initial model").integers(2**63))
     with torch.random.fork_rng(devices=[]):
         # Not torch.manual_seed: that would seed the generators of all devices as well.
         torch.default_generator.manual_seed(start)
-        return MODELS[name](**reads, num_classes=num_classes, **options)
+        return factory(**supplied, **options)

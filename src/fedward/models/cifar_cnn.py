@@ -26,18 +26,14 @@ def cifar_cnn(*, input_shape: tuple[int, ...] = SHAPE, num_classes: int = 10) ->
     """
     shapes.check("cifar_cnn", input_shape, num_classes, only=SHAPE)
     return nn.Sequential(
-        nn.Conv2d(3, 32, 3, padding=1),
-        nn.ReLU(),
-        nn.AvgPool2d(2),
-        nn.Conv2d(32, 64, 3, padding=1),
-        nn.ReLU(),
-        nn.AvgPool2d(2),
-        nn.Conv2d(64, 64, 3, padding=1),
-        nn.ReLU(),
-        nn.AvgPool2d(2),
-        nn.Conv2d(64, 128, 3, padding=1),
-        nn.ReLU(),
-        nn.AdaptiveAvgPool2d(1),
+        *_convolution(3, 32, nn.AvgPool2d(2)),
+        *_convolution(32, 64, nn.AvgPool2d(2)),
+        *_convolution(64, 64, nn.AvgPool2d(2)),
+        *_convolution(64, 128, nn.AdaptiveAvgPool2d(1)),
         nn.Flatten(),
         nn.Linear(128, num_classes),
     )
+
+
+def _convolution(channels: int, filters: int, pool: nn.Module) -> tuple[nn.Module, ...]:
+    return nn.Conv2d(channels, filters, 3, padding=1), nn.ReLU(), pool

@@ -104,7 +104,10 @@ def _read(
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise InvalidValue(f"weights: there is no file {path}") from None
+        raise InvalidValue(
+            f"weights: there is no file {path}; fedward pretrain writes such a file, and "
+            "--set model.weights= does without"
+        ) from None
     except OSError as error:
         raise InvalidValue(f"weights {path} cannot be read: {error.strerror or error}") from error
     if not weights_file.is_weights_file(content):

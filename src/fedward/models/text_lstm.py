@@ -80,5 +80,8 @@ def check_text(model: str, vocabulary: Vocabulary | None, num_classes: int) -> V
     """Returns the vocabulary that a model of text cannot do without."""
     whole("number of classes", num_classes, at_least=2)
     if vocabulary is None:
-        raise InvalidValue(f"{model} reads words, so the data must have a vocabulary, got data without one")
+        raise InvalidValue(
+            f"{model} reads words, so the data must have a vocabulary, got data without one; choose another "
+            "model: fedward list model"
+        )
     return vocabulary

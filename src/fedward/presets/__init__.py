@@ -22,6 +22,7 @@ from fedward.core.algorithm import Algorithm
 from fedward.presets.adaptive_clipping import adaptive_clipping
 from fedward.presets.averaging import fedavg, fedsgd
 from fedward.presets.central_dp import central_dp, clip_norm_decay
+from fedward.presets.composed import composed
 from fedward.presets.local_privacy import dopamine, insdp_fedavg, insdp_fedsgd, ldp_fedsgd, local_dp
 from fedward.presets.norm_bounding import norm_bounding, weak_dp
 from fedward.presets.robust import bulyan, geometric_median, krum, median, multi_krum, robust, trimmed_mean
@@ -43,6 +44,7 @@ PRESETS: dict[str, Callable[..., Algorithm]] = {
     "geometric_median": geometric_median,
     "bulyan": bulyan,
     "robust": robust,
+    "composed": composed,
     "insdp_fedavg": insdp_fedavg,
     "insdp_fedsgd": insdp_fedsgd,
     "dopamine": dopamine,
@@ -56,6 +58,7 @@ __all__ = [
     "bulyan",
     "central_dp",
     "clip_norm_decay",
+    "composed",
     "dopamine",
     "fedavg",
     "fedsgd",

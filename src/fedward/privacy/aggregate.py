@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import math
 
-from dp_accounting import DpEvent, GaussianDpEvent, PoissonSampledDpEvent, SelfComposedDpEvent
-
 from fedward.base.validate import InvalidValue, positive, rate
+from fedward.privacy.accounting_events import (
+    DpEvent,
+    GaussianDpEvent,
+    PoissonSampledDpEvent,
+    SelfComposedDpEvent,
+)
 
 _ONE_STEP = "the noise of a whole cohort adds up where each user takes one local step a round"
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dp_accounting import DpEvent
-
 from fedward.base.validate import InvalidValue, one_of, open_unit, positive, whole
 from fedward.privacy.accountants import ACCOUNTANTS, epsilon_of
+from fedward.privacy.accounting_events import DpEvent
 from fedward.privacy.epsilon_search import affordable_count
 from fedward.privacy.events import Adjacency
 from fedward.privacy.ledger import Ledger
@@ -88,5 +87,5 @@ class Budget:
         if cost > self.epsilon:
             raise InvalidValue(
                 f"budget must be at least what one round costs, ε = {round_up_digits(cost, 6)}, "
-                f"got {self.epsilon:g}"
+                f"got {self.epsilon:g}; raise it, or the noise"
             )

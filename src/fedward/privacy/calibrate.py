@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dp_accounting import DpEvent
-
 from fedward.base.validate import InvalidValue, one_of, open_unit, positive, whole
 from fedward.privacy.accountants import ACCOUNTANTS, epsilon_of
+from fedward.privacy.accounting_events import DpEvent
 from fedward.privacy.epsilon_search import affordable_count, excess, find_crossing
 from fedward.privacy.events import ADJACENCIES, Adjacency
 from fedward.privacy.moments import moments

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any, Literal, get_args
 
-from dp_accounting import (
+from fedward.base.validate import InvalidType, InvalidValue, nearest, positive, rate, whole
+from fedward.privacy.accounting_events import (
     ComposedDpEvent,
     DpEvent,
     GaussianDpEvent,
@@ -16,8 +17,6 @@ from dp_accounting import (
     SampledWithoutReplacementDpEvent,
     SelfComposedDpEvent,
 )
-
-from fedward.base.validate import InvalidType, InvalidValue, nearest, positive, rate, whole
 
 Adjacency = Literal["add/remove", "zero-out", "replace-one", "local"]
 """The relation between two federations that must be hard to tell apart.

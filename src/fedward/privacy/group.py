@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from dp_accounting import NonPrivateDpEvent, PoissonSampledDpEvent
 
 from fedward.base.validate import InvalidValue, one_of, positive, real, whole
+from fedward.privacy.accounting_events import NonPrivateDpEvent, PoissonSampledDpEvent
 from fedward.privacy.events import fold
 from fedward.privacy.group_round import GroupRound
 from fedward.privacy.losses import Losses, compose, hockey_stick

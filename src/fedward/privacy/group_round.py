@@ -9,7 +9,6 @@ from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtr, ndtri
-from scipy.stats import binom
 
 from fedward.privacy.losses import Losses
 from fedward.privacy.sampled_gaussian import Array
@@ -58,6 +57,8 @@ class GroupRound:
         """
         if self.rate == 1.0:
             return np.array([self.k / self.noise_multiplier]), np.zeros(1), 0.0
+        from scipy.stats import binom  # it imports most of scipy, and not every command comes here
+
         drawn = binom(self.k, self.rate)
         low, high = int(drawn.ppf(self.tail / 8)), int(drawn.isf(self.tail / 8))
         j = np.arange(low, high + 1)

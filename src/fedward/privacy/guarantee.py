@@ -129,6 +129,16 @@ seeded noise: research only
         line = "; ".join(filter(None, (", ".join(filter(None, parts)), self.caveats)))
         return line if self.proven else f"not a guarantee, the papers' figure: {line}"
 
+    def __repr__(self) -> str:
+        if self.reason:
+            return f"Guarantee(none: {self.reason})"
+        research = ", research only" if self.noise_source == "seeded" else ""
+        unproven = "" if self.proven else "the papers' figure, not proven: "
+        return (
+            f"Guarantee({unproven}ε = {epsilon_text(self.epsilon)}, δ = {delta_text(self.delta)}, "
+            f"{self.unit} level, {self.adjacency}, rounds = {self.rounds}, {self.accountant}{research})"
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Plain values; an infinite ε is null, since JSON has no infinity."""
         content = asdict(self)

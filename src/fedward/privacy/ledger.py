@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from dp_accounting import DpEvent
-
 from fedward.base.randomness import SOURCES, Source
 from fedward.base.validate import InvalidType, InvalidValue, one_of, whole
 from fedward.privacy.accountants import epsilon_of
+from fedward.privacy.accounting_events import DpEvent
 from fedward.privacy.events import ADJACENCIES, Adjacency, check_event, times
 from fedward.privacy.guarantee import UNITS, Guarantee, Unit, text
 from fedward.privacy.sampling_words import sampling_in_words
@@ -157,6 +156,13 @@ class Ledger:
                 f"round {self.rounds} must be settled before more are charged, got an open reservation"
             )
         return self._with(Entry(event=event, first_round=self.rounds, count=rounds))
+
+    def repeated(self, times: int) -> Ledger:
+        """The ledger of that many trainings, each of which has spent this much, all of them released."""
+        together = replace(self, entries=(), reserved=None)
+        for event, count in self.spending:
+            together = together.charged(event, count * times)
+        return together
 
     def after(self, rounds: int) -> Ledger:
         """The ledger as it was when that many rounds were released, with what was charged in vain till then.

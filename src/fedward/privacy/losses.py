@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
-from scipy.signal import lfilter
 
 from fedward.privacy.sampled_gaussian import Array
 
@@ -60,6 +59,8 @@ def hockey_stick(losses: Losses, step: float) -> Array:
     >>> hockey_stick(Losses(-1, np.array([0.5, 0.0, 0.25, 0.25]), 0.0), math.log(2.0)).tolist()
     [0.3125, 0.125, 0.0]
     """
+    from scipy.signal import lfilter  # it imports most of scipy, and not every command comes here
+
     above = losses.mass[max(0, -losses.first) :]
     lead = max(0, losses.first)
     mass = np.concatenate([np.zeros(lead), above]) if len(above) else np.zeros(1)

@@ -6,8 +6,8 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from dp_accounting import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
 
+from fedward.privacy.accounting_events import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
 from fedward.privacy.events import Adjacency
 from fedward.privacy.sampled_gaussian import Array, sampled_gaussian_rdp
 from fedward.privacy.spending import Spending, non_private, require_proof

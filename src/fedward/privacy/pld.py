@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
-
 from fedward.base.validate import InvalidValue
+from fedward.privacy.accounting_events import GaussianDpEvent, PoissonSampledDpEvent
 from fedward.privacy.events import Adjacency, fold
 from fedward.privacy.moments import moments
 from fedward.privacy.release import discretise_release

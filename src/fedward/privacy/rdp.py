@@ -6,23 +6,20 @@ import logging
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
-from dp_accounting import (
+
+from fedward.privacy.accounting_events import (
     DpEvent,
     GaussianDpEvent,
-    NeighboringRelation,
     PoissonSampledDpEvent,
     SampledWithoutReplacementDpEvent,
 )
-from dp_accounting.rdp import RdpAccountant, compute_epsilon
-
 from fedward.privacy.events import Adjacency
 from fedward.privacy.sampled_gaussian import Array, sampled_gaussian_rdp
 from fedward.privacy.spending import Spending, non_private, require_proof
 
-_ORDERS: Array = RdpAccountant().orders
 # With more noise than this, dp_accounting's formula for fixed-size sampling takes the logarithm of zero.
 _MOST_NOISE_AT_FIXED_SIZE = 1e6
 
@@ -46,24 +43,37 @@ def rdp(spending: Spending, delta: float, adjacency: Adjacency) -> float:
 
     Mironov 2017; Wang, Balle and Kasiviswanathan 2019; Canonne, Kamath and Steinke 2020.
     """
+    from dp_accounting.rdp import compute_epsilon
+
     parts = require_proof(spending, delta, adjacency)
     if non_private(parts):
         return math.inf
     if not parts:
         return 0.0
-    total = sum((count * _curve(event) for event, count in parts), np.zeros_like(_ORDERS))
-    return float(compute_epsilon(_ORDERS, total, delta)[0])
+    total = sum((count * _curve(event) for event, count in parts), np.zeros_like(_orders()))
+    return float(compute_epsilon(_orders(), total, delta)[0])
+
+
+@cache
+def _orders() -> Array:
+    from dp_accounting.rdp import RdpAccountant
+
+    orders: Array = RdpAccountant().orders
+    return orders
 
 
 # Fixed-size curves take most of a second, and a search asks for the same one again and again.
 @lru_cache(maxsize=256)
 def _curve(event: DpEvent) -> Array:
+    from dp_accounting import NeighboringRelation
+    from dp_accounting.rdp import RdpAccountant
+
     relation = NeighboringRelation.ADD_OR_REMOVE_ONE
-    floor = np.zeros_like(_ORDERS)
+    floor = np.zeros_like(_orders())
     if isinstance(event, PoissonSampledDpEvent):
         # dp_accounting's sums may round to less than the divergence, even to less than zero, which it
         # would read as ε = 0.
-        floor = sampled_gaussian_rdp(event.sampling_probability, event.event.noise_multiplier, _ORDERS)
+        floor = sampled_gaussian_rdp(event.sampling_probability, event.event.noise_multiplier, _orders())
     elif isinstance(event, SampledWithoutReplacementDpEvent):
         relation = NeighboringRelation.REPLACE_ONE
         noise = GaussianDpEvent(min(event.event.noise_multiplier, _MOST_NOISE_AT_FIXED_SIZE))

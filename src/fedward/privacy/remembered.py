@@ -8,6 +8,7 @@ from functools import lru_cache
 from fedward.privacy import user_ledgers_file
 from fedward.privacy.guarantee import Guarantee
 from fedward.privacy.ledger import Ledger
+from fedward.privacy.pld import NoiseTooSmall
 from fedward.privacy.user_guarantees import Guarantees
 from fedward.privacy.user_ledgers import UserLedgers
 
@@ -15,6 +16,14 @@ from fedward.privacy.user_ledgers import UserLedgers
 def guarantee_of(ledger: Ledger, delta: float, accountant: str) -> Guarantee:
     """What a ledger amounts to; refuses an accountant that has no proof for it."""
     return _guarantee(_Spent(ledger), delta, accountant)
+
+
+def guarantee_or_rdp(ledger: Ledger, delta: float, accountant: str) -> Guarantee:
+    """The same by ``rdp`` where ε is beyond ``pld``."""
+    try:
+        return guarantee_of(ledger, delta, accountant)
+    except NoiseTooSmall:
+        return guarantee_of(ledger, delta, "rdp")
 
 
 def guarantees_of(users: UserLedgers, delta: float, accountant: str) -> Guarantees:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import dp_accounting as dp
-
+from fedward.privacy import accounting_events as dp
 from fedward.privacy.spending import Spending, mechanisms, non_private
 from fedward.privacy.terms import ExactAttackers, Terms
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dp_accounting import ComposedDpEvent, DpEvent, PoissonSampledDpEvent, SampledWithoutReplacementDpEvent
-
+from fedward.privacy.accounting_events import (
+    ComposedDpEvent,
+    DpEvent,
+    PoissonSampledDpEvent,
+    SampledWithoutReplacementDpEvent,
+)
 from fedward.privacy.guarantee import Guarantee
 from fedward.privacy.ledger import Ledger
 from fedward.privacy.rounding import delta_text, epsilon_text

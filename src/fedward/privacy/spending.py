@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-import dp_accounting as dp
-
 from fedward.base.validate import InvalidValue, one_of, open_unit
+from fedward.privacy import accounting_events as dp
 from fedward.privacy.events import ADJACENCIES, Adjacency, check_event, fold, times
 
 Spending = Sequence[tuple[dp.DpEvent, int]]

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
-from scipy.optimize import minimize_scalar
 
 from fedward.privacy.losses import Losses, window, wrap_mass
 from fedward.privacy.sampled_gaussian import Array
@@ -72,6 +71,7 @@ def find_epsilon(parts: Parts, step: float, delta: float) -> float:
 
 def _best_tilt(parts: Parts, step: float, log_delta: float) -> float:
     """The tilt whose mean is about ε: where Chernoff's bound on ε is least. Any other is safe as well."""
+    from scipy.optimize import minimize_scalar  # other accountants do without
 
     def bound(log_tilt: float) -> float:
         tilt = math.exp(log_tilt)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from dp_accounting import DpEvent
 from numpy.typing import NDArray
 
 from fedward.base.randomness import SOURCES, Source
 from fedward.base.validate import InvalidValue, one_of, whole
+from fedward.privacy.accounting_events import DpEvent
 from fedward.privacy.events import ADJACENCIES, Adjacency, check_event
 from fedward.privacy.guarantee import UNITS, Guarantee, Unit
 from fedward.privacy.ledger import Ledger

@@ -2,39 +2,55 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from fedward.base.validate import InvalidValue
+from fedward.base.validate import InvalidValue, add_to_errors
 from fedward.certificates.certificate import Certificate
+from fedward.certificates.certificate_file import loads
 from fedward.certificates.certified import papers_guarantee
 from fedward.certificates.setting import Setting
 from fedward.privacy import Guarantee
 from fedward.privacy.caveats import add_caveat
-from fedward.rundir.record_files import certificate_files, json_object, read_certificate
-from fedward.rundir.replica_ledgers import NAME, OneTraining
-from fedward.rundir.spent import guarantee_of_server, require_number, require_same
+from fedward.rundir.file_record import json_object
+from fedward.rundir.replica_ledgers import NAME, OneTraining, training_of
+from fedward.rundir.spent import require_number, require_same
 
 # Of a summary: a number, and the guarantee that it is of.
 _NUMBERS = {"epsilon": "guarantee", "papers_epsilon": "papers_guarantee"}
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class CertifiedRecord:
-    """The certificates of a run directory by variant, and ``certified.json``; None without it."""
+def certificate_files(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
+    """Where the certificate of each variant is that has one, packed or not."""
+    found = {}
+    for variant in variants:
+        name = f"certificate-{variant}" if len(variants) > 1 else "certificate"
+        for file in (folder / f"{name}.json", folder / f"{name}.json.gz"):
+            if file.is_file():
+                found[variant] = file
+                break
+    return found
 
-    certificates: dict[str, Certificate]
-    summary: dict[str, Any] | None
+
+def read_certificate(file: Path) -> Certificate:
+    """The certificate in a file, packed or not; nothing is recomputed."""
+    content = file.read_bytes()
+    try:
+        text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf8")
+        return loads(text).certificate
+    except (InvalidValue, UnicodeDecodeError, zlib.error, EOFError, gzip.BadGzipFile) as error:
+        raise InvalidValue(f"{file} cannot be used: {error}") from error
 
 
 def read_certified(
     path: Path, variants: Sequence[str], trainings: Mapping[str, OneTraining], caveat: str
-) -> CertifiedRecord:
-    """Reads what is certified. Bounds and k are as the files have them, every ε is computed from a ledger.
+) -> tuple[dict[str, Certificate], dict[str, Any] | None]:
+    """The certificate of each variant that has one, and ``certified.json``, None without it.
 
+    Bounds and k are as the files have them, every ε is computed from a ledger.
     Raises if a file states another ε than the ledger in its certificate comes to, or if a certificate has
     another ledger than the replicas were trained with.
 
@@ -48,7 +64,7 @@ def read_certified(
     found = {}
     for variant, file in files.items():
         certificate = read_certificate(file)
-        require_same(certificate.releasing_all, _guarantee_of_release(_Key(certificate.setting)), file, file)
+        require_same(certificate.releasing_all, certificate.setting.releasing_all(), file, file)
         if variant in trainings:
             _require_trained(certificate.setting, trainings[variant], file, path / NAME)
         found[variant] = certificate
@@ -61,7 +77,7 @@ def read_certified(
             for variant, file in files.items()
             if isinstance(summary.get(variant), dict)
         }
-    return CertifiedRecord(certificates=found, summary=summary)
+    return found, summary
 
 
 def _check_summary(
@@ -70,16 +86,16 @@ def _check_summary(
     """The summary of one variant with what its certificate's ledger comes to."""
     papers = papers_guarantee(setting)
     guarantees: dict[str, Guarantee | None] = {
-        "guarantee": add_caveat(
-            guarantee_of_server(setting.ledger, setting.delta, setting.accountant), caveat
-        ),
+        "guarantee": training_of(setting).guarantee(caveat),
         "papers_guarantee": None if papers is None else add_caveat(papers, caveat),
-        "releasing_all": add_caveat(_guarantee_of_release(_Key(setting)), caveat),
+        "releasing_all": add_caveat(setting.releasing_all(), caveat),
     }
     fresh: dict[str, Any] = {}
     for name, guarantee in guarantees.items():
         if stated.get(name) is not None and guarantee is not None:
-            require_same(_guarantee(stated[name], file), guarantee, file, certificate)
+            with add_to_errors(f"{file} is damaged: "):
+                claimed = Guarantee.from_json(stated[name])
+            require_same(claimed, guarantee, file, certificate)
         fresh[name] = None if guarantee is None else guarantee.to_json()
     for name, of in _NUMBERS.items():
         guarantee = guarantees[of]
@@ -100,31 +116,7 @@ def _require_trained(setting: Setting, trained: OneTraining, file: Path, ledgers
         and setting.delta == trained.delta
     )
     if not same:
-        one = OneTraining(ledger=own, delta=setting.delta, accountant=setting.accountant).guarantee()
         raise InvalidValue(
             f"{file} must have the ledger that its replicas were trained with, got one that comes to "
-            f"{one}, where {ledgers} comes to {trained.guarantee()}"
+            f"{training_of(setting).guarantee()}, where {ledgers} comes to {trained.guarantee()}"
         )
-
-
-@dataclass(frozen=True)
-class _Key:
-    """A setting as a key: events that are composed of others have no hash."""
-
-    setting: Setting
-
-    def __hash__(self) -> int:
-        return hash((repr(self.setting.ledger.spending), self.setting.confidence.looks))
-
-
-# The page reads a certificate more than once, and all trainings together take pld seconds.
-@lru_cache(maxsize=64)
-def _guarantee_of_release(key: _Key) -> Guarantee:
-    return key.setting.releasing_all()
-
-
-def _guarantee(content: Any, file: Path) -> Guarantee:
-    try:
-        return Guarantee.from_json(content)
-    except InvalidValue as error:
-        raise InvalidValue(f"{file} is damaged: {error}") from error

@@ -16,7 +16,7 @@ _REMEDY = "put back a copy of it, or start again in another directory with --out
 _KEYS = {"format", "replica", "round", "parameters", "server", "policy", "ledger", "users"}
 # Of a replica that belongs to no draw, or whose mechanism carries nothing from round to round, they are not
 # written: the files of such runs are what they always were.
-_DRAW, _MECHANISM = "draw", "mechanism"
+_OPTIONAL = {"draw", "mechanism"}
 
 
 def to_bytes(state: ServerState) -> bytes:
@@ -25,21 +25,11 @@ def to_bytes(state: ServerState) -> bytes:
 
 def to_content(state: ServerState) -> dict[str, Any]:
     """The state as tensors and plain values."""
-    content: dict[str, Any] = {
-        "format": _FORMAT,
-        "replica": state.replica,
-        "round": state.round,
-        "parameters": state.parameters,
-        "server": list(state.server),
-        "policy": list(state.policy),
-        "ledger": ledger_file.dumps(state.ledger),
-        "users": None if state.users is None else user_ledgers_file.dumps(state.users),
-    }
-    if state.draw:
-        content[_DRAW] = state.draw
-    if state.mechanism:
-        content[_MECHANISM] = list(state.mechanism)
-    return content
+    content = {"format": _FORMAT} | vars(state)
+    content |= {key: list(content[key]) for key in ("server", "policy", "mechanism")}
+    content["ledger"] = ledger_file.dumps(state.ledger)
+    content["users"] = None if state.users is None else user_ledgers_file.dumps(state.users)
+    return {key: value for key, value in content.items() if key not in _OPTIONAL or value}
 
 
 def from_bytes(content: bytes, source: str) -> ServerState:
@@ -50,7 +40,7 @@ def from_bytes(content: bytes, source: str) -> ServerState:
 def from_content(saved: Any, source: str) -> ServerState:
     """The state that ``to_content`` was given; anything else is refused."""
     known = isinstance(saved, dict) and saved.get("format") == _FORMAT
-    if not known or saved.keys() - {_DRAW, _MECHANISM} != _KEYS:
+    if not known or saved.keys() - _OPTIONAL != _KEYS:
         raise InvalidValue(f"{source} must be a file of the format {_FORMAT!r}")
     ledger, _ = ledger_file.loads(saved["ledger"])
     return ServerState(
@@ -61,6 +51,6 @@ def from_content(saved: Any, source: str) -> ServerState:
         policy=tuple(saved["policy"]),
         ledger=ledger,
         users=None if saved["users"] is None else user_ledgers_file.loads(saved["users"]),
-        draw=check_draw(saved.get(_DRAW, "")),
-        mechanism=tuple(saved.get(_MECHANISM, ())),
+        draw=check_draw(saved.get("draw", "")),
+        mechanism=tuple(saved.get("mechanism", ())),
     )

@@ -1,11 +1,17 @@
-"""The engine and versions that computed a run, and every change of them when it was resumed."""
+"""The engine and versions that computed a run, every change of them, and the machine that it was begun on."""
 
 from __future__ import annotations
 
 import itertools
+import os
 import platform
+import shlex
+import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,6 +28,18 @@ def versions() -> dict[str, str]:
         "numpy": np.__version__,
         "dp_accounting": version("dp-accounting"),
         "python": platform.python_version(),
+    }
+
+
+def environment() -> dict[str, Any]:
+    """Time, machine and command, for ``run.json``; they do not decide its result."""
+    name = Path(sys.argv[0]).name
+    return {
+        "begun": datetime.now(UTC).isoformat(timespec="seconds"),
+        "system": platform.platform(),
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "command": f"{'python -m fedward' if name == '__main__.py' else name} {shlex.join(sys.argv[1:])}",
     }
 
 

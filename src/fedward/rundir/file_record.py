@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf, PlainSerializer, ValidationError
 
 from fedward.base import json_lines as lines
+from fedward.base.strict_json import parse
 from fedward.base.validate import InvalidValue
 from fedward.privacy import Guarantee
 
@@ -66,3 +67,16 @@ def _in_words(error: ValidationError, content: Any) -> str:
     if isinstance(first["input"], dict) and (cause := first.get("ctx", {}).get("error")):
         return str(cause)
     return f"{key!r} is {content[key]!r:.60}"
+
+
+def json_object(file: Path) -> dict[str, Any] | None:
+    """The content of a JSON file; None if there is none."""
+    if not file.is_file():
+        return None
+    try:
+        content = parse(file.read_text(encoding="utf8"), str(file))
+    except UnicodeDecodeError as error:
+        raise InvalidValue(f"{file} is damaged and cannot be read: {error}") from error
+    if not isinstance(content, dict):
+        raise InvalidValue(f"{file} must hold one JSON object")
+    return content

@@ -7,16 +7,33 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from fedward.attacks.inference import Limit, Roc
+from fedward.attacks.inference.auc import Floats
+from fedward.base.arrays_file import check_arrays, read_arrays, write_arrays
+from fedward.base.table_rows import frame
 from fedward.base.validate import InvalidValue
 from fedward.privacy import Guarantee
-from fedward.privacy.caveats import add_caveat
-from fedward.rundir.inference_curves import Curves, read_curves
 from fedward.rundir.manifest import Manifest
-from fedward.rundir.record_files import frame
 from fedward.rundir.results import InferenceResult, MembershipResult, RocRecord
 from fedward.rundir.store import RunDirectory
 
 PROPERTY = "property inference"
+NAME = "curves.npz"
+# Dense where false positives are few: that is where attacks are compared.
+_RATES = np.unique(np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 121), np.linspace(0.0, 1.0, 101)]))
+
+Curve = tuple[Floats, Floats]
+"""False positive rates, from 0 to 1, and the true positive rate at each."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Curves:
+    """The curve of each attack, and the limit; None where nothing is promised."""
+
+    attacks: dict[str, Curve] = field(default_factory=dict)
+    limit: Curve | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,41 +94,69 @@ class InferenceRecord:
 
     def guarantee(self) -> Guarantee | None:
         """What one of the trainings that are attacked guarantees; None before the end."""
-        if self.result is None:
-            return None
-        return add_caveat(self.result.guarantee, self.manifest.all_caveats)
+        return None if self.result is None else self.result.guarantee
 
-    def to_pandas(self) -> Any:
+    def table_rows(self) -> list[dict[str, Any]]:
         """One row for each attack: AUC and true positive rates with intervals, beside the limit."""
         if self.result is None:
-            return frame([])
+            return []
         limit, rates = self.result.limit, ("value", "low", "high")
-        return frame(
-            [
-                {
-                    "attack": name,
-                    **{f"auc.{key}": getattr(found.auc, key) for key in rates},
-                    "auc.limit": limit.auc,
-                    **{
-                        f"tpr_at_{rate}.{key}": getattr(point.tpr, key)
-                        for rate, point in found.tpr_at_fpr.items()
-                        for key in rates
-                    },
-                    **{f"tpr_at_{rate}.limit": most for rate, most in (limit.tpr_at_fpr or {}).items()},
-                    "balanced_accuracy": found.best_balanced_accuracy,
-                    "advantage": found.advantage,
-                    "positives": found.positives,
-                    "negatives": found.negatives,
-                }
-                for name, found in self.attacks.items()
-            ]
-        )
+        return [
+            {
+                "attack": name,
+                **{f"auc.{key}": getattr(found.auc, key) for key in rates},
+                "auc.limit": limit.auc,
+                **{
+                    f"tpr_at_{rate}.{key}": getattr(point.tpr, key)
+                    for rate, point in found.tpr_at_fpr.items()
+                    for key in rates
+                },
+                **{f"tpr_at_{rate}.limit": most for rate, most in (limit.tpr_at_fpr or {}).items()},
+                "balanced_accuracy": found.best_balanced_accuracy,
+                "advantage": found.advantage,
+                "positives": found.positives,
+                "negatives": found.negatives,
+            }
+            for name, found in self.attacks.items()
+        ]
+
+    def to_pandas(self) -> Any:
+        """The same as a table of pandas."""
+        return frame(self.table_rows())
+
+
+def write_curves(directory: Path, attacks: Mapping[str, Roc], limit: Limit) -> None:
+    """Stores them in a run directory."""
+    arrays = {f"{name}/fpr": roc.fpr for name, roc in attacks.items()}
+    arrays |= {f"{name}/tpr": roc.tpr for name, roc in attacks.items()}
+    if limit.promised:
+        arrays |= {"/fpr": _RATES, "/tpr": limit.most(_RATES)}
+    write_arrays(directory / NAME, arrays)
+
+
+def read_curves(directory: Path) -> Curves:
+    """What ``write_curves`` stored; nothing if it never did."""
+    file = directory / NAME
+    if not file.exists():
+        return Curves()
+    check_arrays(file)
+    arrays = read_arrays(file)
+    found: dict[str, Curve] = {}
+    for key in arrays:
+        name, _, which = key.rpartition("/")
+        if which != "fpr":
+            continue
+        fpr, tpr = arrays[key], arrays.get(f"{name}/tpr")
+        if tpr is None or fpr.ndim != 1 or fpr.shape != tpr.shape or not len(fpr):
+            raise InvalidValue(f"{file} is damaged: it must hold pairs of rates for {name or 'the limit'}")
+        found[name] = (fpr, tpr)
+    limit = found.pop("", None)
+    return Curves(attacks=found, limit=limit)
 
 
 def read_inference(folder: Path, manifest: Manifest) -> InferenceRecord:
     """Reads the directory of a run whose manifest is of ``fedward infer``."""
-    if (manifest.inference or {}).get("kind") not in ("membership", "property"):
-        raise InvalidValue(f"{folder / 'run.json'} is damaged: it does not say which attack it is of")
+    manifest.inference_kind(folder / "run.json")
     result = RunDirectory(folder).result()
     assert result is None or isinstance(result, InferenceResult)  # as its manifest says
     return InferenceRecord(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
+from fedward.base.validate import InvalidValue
 from fedward.privacy.caveats import WEIGHTS
 from fedward.rundir.file_record import FileRecord
 
@@ -41,6 +43,7 @@ class Manifest(FileRecord):
     Args:
       experiment: its tables; of many replicas those of each variant, under ``variants``; of an inference
         attack what is asked under ``inference``.
+      code: a digest of each own class or function that it uses, by import path.
       weights: the file that the model starts from, in words.
       caveat: what every ε must be read with.
       divisor: None where no sum is divided by a constant.
@@ -49,10 +52,12 @@ class Manifest(FileRecord):
       versions, engine: that it was begun with.
       environment: where, when and by which command.
       went_on: every change of engine or versions since, in order.
+      extended: the rounds it was to have each time before it was given more, or a larger budget.
     """
 
     experiment: dict[str, Any] = Field(default_factory=dict)
     data: RunData = RunData()
+    code: dict[str, str] = Field(default_factory=dict)
     weights: str | None = None
     caveat: str = ""
     divisor: Divisor | None = None
@@ -63,6 +68,7 @@ class Manifest(FileRecord):
     engine: str = ""
     environment: dict[str, Any] = Field(default_factory=dict)
     went_on: list[ComputedBy] = Field(default_factory=list)
+    extended: list[int] = Field(default_factory=list)
 
     @property
     def variants(self) -> dict[str, dict[str, Any]] | None:
@@ -75,6 +81,13 @@ class Manifest(FileRecord):
         """What an inference attack asks; None for other runs."""
         found = self.experiment.get("inference")
         return found if isinstance(found, dict) else None
+
+    def inference_kind(self, file: Path) -> str:
+        """``membership`` or ``property``; raises if ``file``, which it was read from, says neither."""
+        kind = (self.inference or {}).get("kind")
+        if kind not in ("membership", "property"):
+            raise InvalidValue(f"{file} is damaged: it does not say which attack it is of")
+        return str(kind)
 
     @property
     def declared_users(self) -> int | None:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 from fedward.base.validate import InvalidValue
 
 SWEPT = "swept.json"
 """The file that a sweep writes first: what it is about."""
 
+# Whose these are only run.json says, for single runs, many replicas and inference attacks. Where it is not
+# there they are somebody else's, and would be written over.
+_RESULTS = (
+    *("checkpoint*.pt", "ledger.json", "users.json", "result.json"),
+    *("block.pt", "sums.npz", "scores-*.npz"),
+    *("rounds.jsonl", "telemetry.jsonl", "model.pt", "labels.npz"),
+)
 _TRAINING = re.compile(r".+,seed=\d+")
 
 
@@ -27,14 +33,28 @@ def require_run(path: Path) -> None:
     if (path / "run.json").is_file():
         return
     if not path.exists():
-        found = "none: there is no such directory"
+        found = "none: there is no such directory; fedward runs lists those in runs/"
     elif not path.is_dir():
-        found = "a file"
+        found = "a file; give the directory that a command has written, such as runs/NAME"
     elif _is_of_sweep(path):
         found = "that of a sweep: give one of the directories in it"
     else:
-        found = "one without run.json"
+        found = "one without run.json; fedward runs lists those in runs/"
     raise InvalidValue(f"{path} must be the directory of a run, got {found}")
+
+
+def require_no_run(path: Path) -> None:
+    """Raises if something of another run, or a sweep, is here, where there is no run.json."""
+    found = [each.name for pattern in _RESULTS for each in sorted(path.glob(pattern))]
+    if found:
+        raise InvalidValue(
+            f"{path} holds {found[0]} but no run.json: not a run to go on with; choose another directory "
+            "with --out"
+        )
+    if kind := kind_of(path):
+        raise InvalidValue(
+            f"{path} must be empty or of this run, got the directory of {kind}; choose another with --out"
+        )
 
 
 def _is_of_sweep(path: Path) -> bool:
@@ -46,12 +66,9 @@ def _is_of_sweep(path: Path) -> bool:
 
 def _kind_of_run(file: Path) -> str:
     try:
-        content: Any = json.loads(file.read_text(encoding="utf8"))
-    except (ValueError, RecursionError):
+        experiment = json.loads(file.read_text(encoding="utf8"))["experiment"]
+    except (ValueError, RecursionError, LookupError, TypeError):
         return "a run"  # a damaged one
-    experiment = content.get("experiment") if isinstance(content, dict) else None
-    if isinstance(experiment, dict) and "variants" in experiment:
-        return "many replicas"
-    if isinstance(experiment, dict) and "inference" in experiment:
-        return "an inference attack"
-    return "a run"
+    kinds = {"variants": "many replicas", "inference": "an inference attack"}
+    found = [kind for key, kind in kinds.items() if isinstance(experiment, dict) and key in experiment]
+    return found[0] if found else "a run"

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fedward.base.durable_files import write_atomically
+from fedward.base.durable_files import write_if_changed
 from fedward.base.strict_json import require_keys
 from fedward.base.validate import InvalidValue
+from fedward.certificates.setting import Setting
 from fedward.privacy import Guarantee, Ledger, ledger_file
 from fedward.privacy.caveats import add_caveat
-from fedward.rundir.record_files import json_object
-from fedward.rundir.spent import guarantee_of_server
+from fedward.privacy.remembered import guarantee_or_rdp
+from fedward.rundir.file_record import json_object
 
 NAME = "ledgers.json"
 _FORMAT, _VERSION = "fedward replica ledgers", 1
@@ -33,7 +34,12 @@ class OneTraining:
 
     def guarantee(self, caveat: str = "") -> Guarantee:
         """What one training guarantees if it alone is released."""
-        return add_caveat(guarantee_of_server(self.ledger, self.delta, self.accountant), caveat)
+        return add_caveat(guarantee_or_rdp(self.ledger, self.delta, self.accountant), caveat)
+
+
+def training_of(setting: Setting) -> OneTraining:
+    """What a certificate says that one training spends."""
+    return OneTraining(ledger=setting.ledger, delta=setting.delta, accountant=setting.accountant)
 
 
 def write_ledgers(path: Path, variants: Mapping[str, OneTraining]) -> None:
@@ -50,10 +56,7 @@ def write_ledgers(path: Path, variants: Mapping[str, OneTraining]) -> None:
             for name, each in variants.items()
         },
     }
-    text = json.dumps(content, indent=1) + "\n"
-    file = path / NAME
-    if not file.exists() or file.read_bytes() != text.encode():
-        write_atomically(file, text.encode())
+    write_if_changed(path / NAME, (json.dumps(content, indent=1) + "\n").encode())
 
 
 def read_ledgers(path: Path) -> dict[str, OneTraining]:

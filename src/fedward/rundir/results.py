@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,7 +11,6 @@ import numpy as np
 from pydantic import Field, model_validator
 from scipy import stats
 
-from fedward.base.validate import InvalidValue
 from fedward.rundir.file_record import FileRecord, StoredGuarantee
 from fedward.rundir.manifest import Manifest
 
@@ -73,12 +72,28 @@ class TelemetryRound(OfRound):
     norms: list[float | None]
     malicious: list[int]
 
+    def norms_of(self, *, attackers: bool) -> list[float]:
+        """The norms of attackers' updates, or of the others; a rejected update has none."""
+        sent = zip(self.cohort, self.norms, strict=True)
+        known = [(user, norm) for user, norm in sent if norm is not None and user not in self.rejected]
+        return [norm for user, norm in known if (user in self.malicious) == attackers]
+
 
 class Norms(FileRecord):
     """Mean norms of updates; None where there were none."""
 
     honest: float | None = None
     malicious: float | None = None
+
+    @classmethod
+    def of(cls, rounds: Sequence[TelemetryRound]) -> Norms:
+        """Those of all these rounds: telemetry, covered by no ε."""
+
+        def mean(attackers: bool) -> float | None:
+            norms = [norm for each in rounds for norm in each.norms_of(attackers=attackers)]
+            return sum(norms) / len(norms) if norms else None
+
+        return cls(honest=mean(False), malicious=mean(True))
 
 
 class KeptRound(OfRound):
@@ -136,6 +151,9 @@ class TrainingResult(Measured, Promise, Ended):
     kept_rounds: list[KeptRound] = Field(default_factory=list)
     test_examples: int = 0
 
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        yield from _shown(self, "rounds", "accuracy", "attack_success", "guarantee")
+
 
 class Mean(FileRecord):
     """A mean with a 95 % interval by Student's t; None where there is none, as for one value."""
@@ -174,6 +192,10 @@ class ReplicasResult(FileRecord):
     jobs_asked_for: int = 0
     jobs_run: int = 0
     variants: dict[str, dict[str, Mean]]
+
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        yield "replicas", self.replicas
+        yield "variants", list(self.variants)
 
 
 class IntervalRecord(FileRecord):
@@ -234,6 +256,11 @@ class MembershipResult(Promise):
             raise ValueError("it says nothing about any attack")
         return self
 
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        yield from _shown(self, "unit", "targets", "shadows")
+        yield "auc", {name: round(found.auc.value, 3) for name, found in self.attacks.items()}
+        yield "guarantee", self.guarantee
+
 
 class PropertyResult(Promise, RocRecord):
     """The result of ``fedward infer property``."""
@@ -243,6 +270,16 @@ class PropertyResult(Promise, RocRecord):
     crossed: list[str]
     accuracy: float | None = None
 
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        yield "rounds", self.rounds
+        yield "auc", round(self.auc.value, 3)
+        yield "guarantee", self.guarantee
+
+
+def _shown(record: FileRecord, *names: str) -> Iterator[tuple[str, Any]]:
+    """The fields that a short text of a record has, if they are set."""
+    yield from ((name, value) for name in names if (value := getattr(record, name)) is not None)
+
 
 InferenceResult = MembershipResult | PropertyResult
 Result = TrainingResult | ReplicasResult | InferenceResult
@@ -250,19 +287,8 @@ Result = TrainingResult | ReplicasResult | InferenceResult
 
 def read_result(content: Any, manifest: Manifest, file: Path) -> Result:
     """The result in a file, if it is one of the study that the manifest describes."""
-    kind: type[Result] = TrainingResult
-    if manifest.variants is not None:
-        kind = ReplicasResult
-    elif manifest.inference is not None:
-        asked = manifest.inference.get("kind")
-        if asked not in ("membership", "property"):
-            run = file.with_name("run.json")
-            raise InvalidValue(f"{run} is damaged: it does not say which attack it is of")
-        kind = MembershipResult if asked == "membership" else PropertyResult
+    kind: type[Result] = TrainingResult if manifest.variants is None else ReplicasResult
+    if manifest.variants is None and manifest.inference is not None:
+        membership = manifest.inference_kind(file.with_name("run.json")) == "membership"
+        kind = MembershipResult if membership else PropertyResult
     return kind.read(content, file, REMEDY)
-
-
-def read_metrics(records: Sequence[Mapping[str, Any]], file: Path) -> list[MeasuredRound]:
-    """What was measured, round by round."""
-    remedy = "put back a copy of it"
-    return [MeasuredRound.read(each, file, remedy, f"in round {each['round']} ") for each in records]

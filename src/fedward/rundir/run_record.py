@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedward.base.arrays_file import read_array
+from fedward.base.table_rows import frame
 from fedward.base.validate import InvalidValue, one_of, whole
 from fedward.certificates.certificate import Certificate
 from fedward.privacy import Guarantee, Ledger
@@ -18,13 +19,13 @@ from fedward.privacy.user_ledgers import UserLedgers
 from fedward.rundir.certified_record import read_certified
 from fedward.rundir.inference_record import InferenceRecord, read_inference
 from fedward.rundir.manifest import Manifest
-from fedward.rundir.record_files import frame
-from fedward.rundir.replica_draw import stored_draw
-from fedward.rundir.replica_ledgers import OneTraining, read_ledgers
-from fedward.rundir.replica_store import finished_blocks
+from fedward.rundir.replica_ledgers import OneTraining, read_ledgers, training_of
+from fedward.rundir.replica_store import count_finished, stored_draw
 from fedward.rundir.results import Measured, MeasuredRound, ReplicasResult, TelemetryRound, TrainingResult
 from fedward.rundir.spent import Spent, reason_unknown, unknown_guarantee
 from fedward.rundir.store import RunDirectory
+
+ReplicasTable = Literal["certified", "measured"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,9 +82,13 @@ class RunRecord:
         spent = Spent(folder=self.path, ledger=self.ledger, users=self.users, problem=self.unknown)
         return spent.guarantee(self.manifest)
 
+    def table_rows(self) -> list[dict[str, Any]]:
+        """What was measured, one row for each measured round; rounds are counted from 1."""
+        return [each.to_json() | {"round": each.round + 1} for each in self.metrics]
+
     def to_pandas(self) -> Any:
-        """What was measured as a table, one row for each measured round."""
-        return frame([each.to_json() for each in self.metrics])
+        """The same as a table of pandas."""
+        return frame(self.table_rows())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -123,13 +128,11 @@ class ReplicasRecord:
 
     def one_training(self, variant: str) -> Guarantee:
         """What one training of a variant guarantees if it alone is released; none where no ledger says it."""
-        caveat, certificate = self.manifest.all_caveats, self.certificates.get(variant)
-        if variant in self.trainings:
-            return self.trainings[variant].guarantee(caveat)
-        if certificate is not None:
-            about = certificate.setting
-            one = OneTraining(ledger=about.ledger, delta=about.delta, accountant=about.accountant)
-            return one.guarantee(caveat)
+        one = self.trainings.get(variant)
+        if one is None and variant in self.certificates:
+            one = training_of(self.certificates[variant].setting)
+        if one is not None:
+            return one.guarantee(self.manifest.all_caveats)
         return unknown_guarantee(f"{reason_unknown(self.path / 'ledgers.json')}; the same command writes it")
 
     def certified_accuracy(self, k: int, threat: str = "inject", variant: str | None = None) -> float:
@@ -152,16 +155,31 @@ class ReplicasRecord:
         accuracy = attacks[threat].accuracy or ()  # type: ignore[index]  # checked above
         return accuracy[k] if k < len(accuracy) else 0.0
 
-    def to_pandas(self) -> Any:
-        """Accuracy, and success and cost of attacks, one row for each variant and measure."""
-        found = self.result.variants if self.result is not None else {}
-        return frame(
-            [
-                {"variant": name, "measure": measure, **interval.to_json()}
-                for name, values in found.items()
-                for measure, interval in values.items()
+    def table_rows(self, table: ReplicasTable | None = None) -> list[dict[str, Any]]:
+        """What is certified, one row for each variant, threat and k; or what was measured.
+
+        Args:
+          table: ``certified``, or ``measured`` with one row for each variant and measure: accuracy, and
+            success and cost of attacks. Certified where there is a certificate, if it is not given.
+        """
+        if table is not None:
+            one_of("table", table, get_args(ReplicasTable))
+        if table == "certified" or (table is None and self.certificates):
+            return [
+                {"variant": name, **row}
+                for name, certificate in self.certificates.items()
+                for row in certificate.table_rows()
             ]
-        )
+        found = self.result.variants if self.result is not None else {}
+        return [
+            {"variant": name, "measure": measure, **interval.to_json()}
+            for name, values in found.items()
+            for measure, interval in values.items()
+        ]
+
+    def to_pandas(self, table: ReplicasTable | None = None) -> Any:
+        """The same as a table of pandas."""
+        return frame(self.table_rows(table))
 
 
 Record = RunRecord | ReplicasRecord | InferenceRecord
@@ -214,23 +232,21 @@ def _replicas(folder: Path, manifest: Manifest, variants: dict[str, dict[str, An
         raise InvalidValue(f"{folder / 'run.json'} is damaged: it must name at least one variant, got none")
     for experiment in variants.values():
         _require(folder, experiment, ("seed", "rounds", "data", "model", "algorithm"))
-    labels, sums = folder / "labels.npz", folder / "sums.npz"
+    labels = folder / "labels.npz"
     trainings = read_ledgers(folder)
-    certified = read_certified(folder, list(variants), trainings, manifest.all_caveats)
+    certificates, certified = read_certified(folder, list(variants), trainings, manifest.all_caveats)
     result = RunDirectory(folder).result()
     assert result is None or isinstance(result, ReplicasResult)  # as its manifest says
-    blocks = finished_blocks(folder)
-    replicas = blocks[-1][1] if blocks else int(read_array(sums, "replicas")) if sums.exists() else 0
     return ReplicasRecord(
         path=folder,
         manifest=manifest,
-        replicas=replicas,
+        replicas=count_finished(folder),
         result=result,
         draw=stored_draw(folder) or "",
         labels=read_array(labels, "labels") if labels.exists() else None,
         trainings=trainings,
-        certificates=certified.certificates,
-        certified=certified.summary,
+        certificates=certificates,
+        certified=certified,
     )
 
 
@@ -243,10 +259,10 @@ def _require(folder: Path, content: Any, keys: tuple[str, ...]) -> None:
 
 def _why_not(folder: Path) -> str:
     if not folder.exists():
-        return "there is nothing of that name"
+        return "there is nothing of that name; fedward runs lists those in runs/"
     if not folder.is_dir():
-        return "it is a file"
+        return "it is a file; give the directory that a command has written, such as runs/NAME"
     below = sorted(each.parent.name for each in folder.glob("*/run.json"))
     if below:
         return f"it holds no run.json, but {len(below)} below it do: give {folder / below[0]}, for instance"
-    return "it holds no run.json"
+    return "it holds no run.json; fedward runs lists the runs in runs/, and --in DIR those elsewhere"

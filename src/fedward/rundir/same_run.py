@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fedward.base.validate import InvalidValue
+from fedward.base.validate import InvalidValue, shorten
 from fedward.rundir.manifest import Manifest
 
 _LONGEST = 60
@@ -14,30 +14,28 @@ _LONGEST = 60
 
 def check_same_run(path: Path, stored: Manifest, wanted: Manifest) -> None:
     """Compares two manifests by what decides the result; raises if anything of it differs."""
-    changed = _kind(stored, wanted) or _variants(stored, wanted)
-    if not changed:
-        found = [
-            *differences(stored.experiment, wanted.experiment, "experiment"),
-            *differences(stored.data.to_json(), wanted.data.to_json(), "data"),
-        ]
-        changed = f"{', '.join(found)} differ" if found else ""
-    if changed:
+    if changed := _difference(stored, wanted):
         raise InvalidValue(f"{path} holds another run: {changed}; choose another directory with --out")
+    if others := [name for name, digest in wanted.code.items() if stored.code.get(name) != digest]:
+        raise InvalidValue(
+            f"{path} was begun with other code: the source of {', '.join(others)} has changed since; put it "
+            "back, or choose another directory with --out"
+        )
 
 
-def _kind(stored: Manifest, wanted: Manifest) -> str:
-    there, here = (
-        "a single run (fedward run)" if manifest.variants is None else "many replicas (fedward replicas)"
-        for manifest in (stored, wanted)
-    )
-    return "" if there == here else f"{there} there, {here} here"
-
-
-def _variants(stored: Manifest, wanted: Manifest) -> str:
-    there, here = list(stored.variants or ()), list(wanted.variants or ())
-    if set(there) == set(here):
-        return ""
-    return f"the variants {'; '.join(there)} there, {'; '.join(here)} here"
+def _difference(stored: Manifest, wanted: Manifest) -> str:
+    if (stored.variants is None) != (wanted.variants is None):
+        kinds = ["a single run (fedward run)", "many replicas (fedward replicas)"]
+        there, here = kinds if stored.variants is None else reversed(kinds)
+        return f"{there} there, {here} here"
+    variants, others = stored.variants or {}, wanted.variants or {}
+    if variants.keys() != others.keys():
+        return f"the variants {'; '.join(variants)} there, {'; '.join(others)} here"
+    found = [
+        *differences(stored.experiment, wanted.experiment, "experiment"),
+        *differences(stored.data.to_json(), wanted.data.to_json(), "data"),
+    ]
+    return f"{', '.join(found)} differ" if found else ""
 
 
 def differences(stored: Any, wanted: Any, key: str) -> Iterator[str]:
@@ -57,7 +55,4 @@ def _show_value(value: Any) -> str:
     >>> _show_value(0.5), _show_value({"name": "mlp"}), _show_value(None)
     ('0.5', 'a table', 'None')
     """
-    if isinstance(value, dict):
-        return "a table"
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+    return "a table" if isinstance(value, dict) else shorten(value, _LONGEST)

@@ -11,7 +11,7 @@ from fedward.privacy.user_ledgers import UserLedgers
 
 _ALONE = "the server's looks at norms, included above; alone, by central accounting"
 # How runs began the same line when each user's ε was that of its own noise only.
-_LEFT_OUT = "the server's looks at norms, from a central budget"
+LOOKS_LEFT_OUT = "the server's looks at norms, from a central budget"
 _REASON = (
     "the run is of an earlier version, which left the server's looks at norms out of its ε; run it again in "
     "another directory"
@@ -23,11 +23,6 @@ def looks_alone(central: Guarantee) -> str:
     return f"{_ALONE}: {central}"
 
 
-def looks_left_out(central: Guarantee) -> str:
-    """The same of a run whose guarantee of users has them not in it."""
-    return f"{_LEFT_OUT}: {central}"
-
-
 def add_looks(guarantee: Guarantee, users: UserLedgers, central: Ledger | None) -> Guarantee:
     """The guarantee of users' ledgers; none if the server looked and the ledgers do not know about it.
 
@@ -36,14 +31,6 @@ def add_looks(guarantee: Guarantee, users: UserLedgers, central: Ledger | None) 
       users: the ledgers it is from.
       central: the server's ledger, which holds its looks.
     """
-    looked = central is not None and bool(mechanisms(central.spending))
-    return _none(guarantee) if looked and not users.looked else guarantee
-
-
-def lacks_looks(looks: str) -> bool:
-    """Whether a result that says this of looks is of an earlier version, whose ε had none in it."""
-    return looks.startswith(_LEFT_OUT)
-
-
-def _none(guarantee: Guarantee) -> Guarantee:
+    if central is None or not mechanisms(central.spending) or users.looked:
+        return guarantee
     return replace(guarantee, epsilon=math.inf, reason=guarantee.reason or _REASON)

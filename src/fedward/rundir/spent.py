@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fedward.base.validate import InvalidValue
+from fedward.base.validate import InvalidValue, add_to_errors
 from fedward.privacy import Guarantee, Ledger
 from fedward.privacy.caveats import add_caveat
-from fedward.privacy.pld import NoiseTooSmall
-from fedward.privacy.remembered import guarantee_of, guarantees_of
+from fedward.privacy.remembered import guarantee_of, guarantee_or_rdp, guarantees_of
 from fedward.privacy.shares import shares
 from fedward.privacy.spending import mechanisms
 from fedward.privacy.user_ledgers import UserLedgers
 from fedward.rundir.manifest import Manifest
 from fedward.rundir.results import InferenceResult, TrainingResult
-from fedward.rundir.server_looks import add_looks, lacks_looks, looks_alone, looks_left_out
+from fedward.rundir.server_looks import LOOKS_LEFT_OUT, add_looks, looks_alone
 
 Promised = TypeVar("Promised", bound=TrainingResult | InferenceResult)
 
@@ -57,30 +55,27 @@ class Spent:
         """The file that the guarantee is computed from."""
         return self.folder / ("users.json" if self.users is not None else "ledger.json")
 
+    def accounting(self, manifest: Manifest) -> tuple[float, str]:
+        """The δ and the accountant that the run is accounted with."""
+        delta, accountant = manifest.delta, manifest.accountant
+        if delta is None or accountant is None:
+            missing = "delta" if delta is None else "accountant"
+            raise InvalidValue(f"{self.folder / 'run.json'} is damaged: it does not say {missing!r}")
+        return delta, accountant
+
     def guarantee(self, manifest: Manifest) -> Guarantee | None:
         """What is guaranteed so far, what is reserved included; None before the first round."""
-        for name in ("delta", "accountant"):
-            if getattr(manifest, name) is None:
-                raise InvalidValue(f"{self.folder / 'run.json'} is damaged: it does not say {name!r}")
-        assert manifest.delta is not None
-        assert manifest.accountant is not None
-        try:
-            found = self._found(manifest.delta, manifest.accountant, manifest)
-        except InvalidValue as error:
-            raise InvalidValue(f"what {self.folder} has spent cannot be computed: {error}") from error
-        return None if found is None else add_caveat(found, manifest.all_caveats)
-
-    def _found(self, delta: float, accountant: str, manifest: Manifest) -> Guarantee | None:
-        if self.problem:
-            return unknown_guarantee(self.problem, delta, accountant)
-        if self.users is not None:
-            worst = guarantees_of(self.users, delta, accountant).worst
-            return add_looks(worst, self.users, self.ledger)
-        return (
-            None
-            if self.ledger is None
-            else guarantee_of_server(with_declared_adjacency(self.ledger, manifest), delta, accountant)
-        )
+        accounting = self.accounting(manifest)
+        with add_to_errors(f"what {self.folder} has spent cannot be computed: "):
+            if self.problem:
+                found = unknown_guarantee(self.problem, *accounting)
+            elif self.users is not None:
+                found = add_looks(guarantees_of(self.users, *accounting).worst, self.users, self.ledger)
+            elif self.ledger is not None:
+                found = guarantee_or_rdp(with_declared_adjacency(self.ledger, manifest), *accounting)
+            else:
+                return None
+        return add_caveat(found, manifest.all_caveats)
 
 
 def with_declared_adjacency(ledger: Ledger, manifest: Manifest) -> Ledger:
@@ -95,20 +90,10 @@ def with_declared_adjacency(ledger: Ledger, manifest: Manifest) -> Ledger:
     return replace(ledger, adjacency="zero-out") if counted else ledger
 
 
-def guarantee_of_server(ledger: Ledger, delta: float, accountant: str) -> Guarantee:
-    """What a ledger amounts to, by ``rdp`` where ε is beyond ``pld``."""
-    try:
-        return guarantee_of(ledger, delta, accountant)
-    except NoiseTooSmall:
-        return guarantee_of(ledger, delta, "rdp")
-
-
 def spending_for_result(spent: Spent, manifest: Manifest) -> dict[str, Any]:
     """The fields of a result that say what was spent: guarantee, shares, those of users; and in words."""
-    guarantee, delta, accountant = spent.guarantee(manifest), manifest.delta, manifest.accountant
+    guarantee, (delta, accountant) = spent.guarantee(manifest), spent.accounting(manifest)
     assert guarantee is not None  # a run has a result after its last round
-    assert delta is not None
-    assert accountant is not None
     found: dict[str, Any] = {"guarantee": guarantee, "statement": str(guarantee)}
     if spent.problem:
         return found
@@ -116,7 +101,7 @@ def spending_for_result(spent: Spent, manifest: Manifest) -> dict[str, Any]:
         own = guarantees_of(spent.users, delta, accountant)
         found |= {"users": own.to_json(), "each_user": str(own)}
         if spent.ledger is not None and mechanisms(spent.ledger.spending):
-            found["looks"] = looks_alone(guarantee_of_server(spent.ledger, delta, accountant))
+            found["looks"] = looks_alone(guarantee_or_rdp(spent.ledger, delta, accountant))
     elif spent.ledger is not None and (parts := shares(spent.ledger, delta, accountant)) is not None:
         found |= parts.to_json()
         found["shares"] = [str(parts)] + [parts.as_the_papers_add] * (accountant == "moments")
@@ -145,19 +130,21 @@ def result_from_ledgers(result: Promised, manifest: Manifest, spent: Spent) -> P
         return type(result)(**rest | {"guarantee": none, "statement": str(none)})
     fresh = spending_for_result(spent, manifest)
     training = result if isinstance(result, TrainingResult) else None
-    if training is not None and lacks_looks(training.looks) and spent.ledger is not None:
+    if training is not None and training.looks.startswith(LOOKS_LEFT_OUT) and spent.ledger is not None:
         # Its ledgers say so too, and give no ε: there is none to compare.
-        looks = guarantee_of_server(spent.ledger, found.delta, found.accountant)
-        return type(result)(**rest | fresh | {"looks": looks_left_out(looks)})
+        looks = guarantee_or_rdp(spent.ledger, found.delta, found.accountant)
+        return type(result)(**rest | fresh | {"looks": f"{LOOKS_LEFT_OUT}: {looks}"})
     require_same(result.guarantee, found, spent.folder / "result.json", spent.file)
     if training is not None:
         _require_same_parts(training, fresh, spent)
-        fresh |= _papers(training, spent, fresh)
     return type(result)(**rest | fresh)
 
 
-def _require_same_parts(result: TrainingResult, fresh: Mapping[str, Any], spent: Spent) -> None:
-    """Refuses shares, and what users have spent, that are not what the ledgers come to."""
+def _require_same_parts(result: TrainingResult, fresh: dict[str, Any], spent: Spent) -> None:
+    """Refuses shares, what users have spent and a paper's claim that are not what the ledgers come to.
+
+    A run of an earlier version has no ledger of what a paper claims: ``fresh`` gets words in its place.
+    """
     file = spent.folder / "result.json"
     for key in ("epsilon_of_model", "epsilon_of_looks"):
         if result.says(key):
@@ -166,28 +153,20 @@ def _require_same_parts(result: TrainingResult, fresh: Mapping[str, Any], spent:
         stated, users = result.users.to_json(), fresh.get("users")
         if not _same_tree(stated, users):
             raise _mismatch_error(file, _spread(stated), spent.file, _spread(users))
-
-
-def _papers(result: TrainingResult, spent: Spent, fresh: Mapping[str, Any]) -> dict[str, Any]:
-    """What a paper claims; a run of an earlier version has no ledger of it, and shows no number."""
-    if result.papers_claim is None:
-        return {}
-    if spent.papers is None:
+    if result.papers_claim is not None and spent.papers is not None:
+        papers = spent.folder / "papers-ledger.json"
+        require_same(result.papers_claim, fresh["papers_claim"], file, papers)
+    elif result.papers_claim is not None:
         told = "not shown, as the run is of an earlier version, which stored no ledger of it"
-        return {
-            "statement": f"{_CONSERVATIVE}: {fresh['statement']}",
-            "papers_claim_statement": f"{_CLAIM}: {told}",
-        }
-    file, papers = spent.folder / "result.json", spent.folder / "papers-ledger.json"
-    require_same(result.papers_claim, fresh["papers_claim"], file, papers)
-    return {}
+        fresh["statement"] = f"{_CONSERVATIVE}: {fresh['statement']}"
+        fresh["papers_claim_statement"] = f"{_CLAIM}: {told}"
 
 
 def require_same(stated: Guarantee, found: Guarantee, file: Path, ledger: Path) -> None:
     """Refuses a stored guarantee that is not what its ledger comes to; words may be an older version's."""
     if not _nearly_equal(stated.epsilon, found.epsilon):
         raise _mismatch_error(file, _epsilon(stated), ledger, _epsilon(found))
-    # Version 1 said add/remove where it is zero-out: see `as_declared`.
+    # Version 1 said add/remove where it is zero-out: see `with_declared_adjacency`.
     mended = stated.adjacency == "add/remove" and found.adjacency == "zero-out" and not found.terms.declared
     for name in ("delta", "unit", "adjacency", "accountant", "noise_source", "rounds"):
         if getattr(stated, name) != getattr(found, name) and not (mended and name == "adjacency"):
@@ -226,10 +205,8 @@ def _nearly_equal(a: Any, b: Any) -> bool:
     >>> _nearly_equal(math.inf, math.inf), _nearly_equal(None, 1.0)
     (True, False)
     """
-    if a == b:
-        return True
-    numbers = all(isinstance(each, int | float) and math.isfinite(each) for each in (a, b))
-    return numbers and abs(a - b) <= _ROUNDING * max(abs(a), abs(b))
+    numbers = all(isinstance(each, int | float) for each in (a, b))
+    return math.isclose(a, b, rel_tol=_ROUNDING) if numbers else bool(a == b)
 
 
 def _same_tree(a: Any, b: Any) -> bool:

@@ -15,51 +15,43 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
 
 from fedward.base import json_lines as lines
-from fedward.base.durable_files import remove_leftovers, write_atomically
+from fedward.base.durable_files import remove, remove_leftovers, sync_directory, write_atomically
 from fedward.base.locking import hold_lock
 from fedward.base.validate import InvalidValue
 from fedward.core.types import RoundLog, ServerState
 from fedward.privacy import Guarantee, Ledger, ledger_file, user_ledgers_file
 from fedward.privacy.user_ledgers import UserLedgers
 from fedward.rundir import checkpoint
-from fedward.rundir.computed_by import changes
-from fedward.rundir.environment import environment
+from fedward.rundir.computed_by import changes, environment
 from fedward.rundir.file_record import FileRecord
 from fedward.rundir.manifest import ComputedBy, Manifest
-from fedward.rundir.place import kind_of
+from fedward.rundir.more_rounds import with_more_rounds
+from fedward.rundir.place import require_no_run
 from fedward.rundir.results import (
     REMEDY,
-    KeptRound,
     Measured,
     MeasuredRound,
-    Norms,
     ReplicasResult,
     Result,
     TelemetryRound,
     TrainingResult,
-    read_metrics,
     read_result,
 )
 from fedward.rundir.same_run import check_same_run
 from fedward.rundir.spent import Spent, reason_unknown, result_from_ledgers
 
-# Whose these are only run.json says, for single runs, many replicas and inference attacks. Where it is not
-# there they are somebody else's, and would be written over.
-_RESULTS = (
-    *("checkpoint*.pt", "ledger.json", "users.json", "result.json"),
-    *("block.pt", "sums.npz", "scores-*.npz"),
-    *("rounds.jsonl", "telemetry.jsonl", "model.pt", "labels.npz"),
-)
+Loaded = TypeVar("Loaded")
+_COPY = "put back a copy of it"
 
 
 class RunDirectory:
@@ -69,21 +61,20 @@ class RunDirectory:
         self.path = path
 
     def begin(self, manifest: Manifest) -> None:
-        """Writes what is run, or checks that the directory holds the same run."""
-        file = self.path / "run.json"
-        if not file.exists():
-            found = [each.name for pattern in _RESULTS for each in sorted(self.path.glob(pattern))]
-            if found:
-                raise InvalidValue(f"{self.path} holds {found[0]} but no run.json: not a run to go on with")
-            if kind := kind_of(self.path):
-                raise InvalidValue(
-                    f"{self.path} must be empty or of this run, got the directory of {kind}; "
-                    "choose another with --out"
-                )
+        """Writes what is run, or checks that the directory holds the same run, or one with fewer rounds."""
+        if not (self.path / "run.json").exists():
+            require_no_run(self.path)
             self._save_manifest(manifest.model_copy(update={"environment": environment()}))
             return
         stored = self.manifest()
-        check_same_run(self.path, stored, manifest)
+        more = with_more_rounds(stored, manifest)
+        check_same_run(self.path, more or stored, manifest)
+        if more is not None:
+            # In this order: without its result a run goes on, to whichever number of rounds it says.
+            remove(self.path / "result.json")
+            sync_directory(self.path)
+            self._save_manifest(more)
+            stored = more
         now = ComputedBy(engine=manifest.engine, versions=manifest.versions)
         if changes(stored, now) and not self.is_over(stored):
             self._save_manifest(stored.model_copy(update={"went_on": [*stored.went_on, now]}))
@@ -100,7 +91,7 @@ class RunDirectory:
         file = self.path / "run.json"
         if not file.exists():
             raise InvalidValue(f"{self.path} is not a run directory: it holds no run.json")
-        return Manifest.read(self._read_json(file.name), file, "put back a copy of it")
+        return Manifest.read(_read_json(file, _COPY), file, _COPY)
 
     def load_state(self) -> ServerState | None:
         """The state to go on from; None if no round has finished."""
@@ -150,12 +141,11 @@ class RunDirectory:
     def user_ledgers(self) -> UserLedgers | None:
         """What each user has spent, as it is on disk; None where the server protects them."""
         file = self.path / "users.json"
-        if not file.exists():
-            return None
-        try:
-            return user_ledgers_file.loads(file.read_text(encoding="utf8"))
-        except (InvalidValue, UnicodeDecodeError) as error:
-            raise InvalidValue(f"{file} cannot be used: {error}") from error
+        return _read_ledger(file, user_ledgers_file.loads) if file.exists() else None
+
+    def ledger(self, name: str = "ledger.json") -> Ledger:
+        """What has been spent, as it is on disk."""
+        return _read_ledger(self.path / name, ledger_file.loads)[0]
 
     def spent(self, manifest: Manifest, *, finished: bool) -> Spent:
         """All ledgers as they are on disk, or why they do not tell what was spent."""
@@ -177,14 +167,6 @@ class RunDirectory:
             problem=problem,
         )
 
-    def ledger(self, name: str = "ledger.json") -> Ledger:
-        """What has been spent, as it is on disk."""
-        file = self.path / name
-        try:
-            return ledger_file.loads(file.read_text(encoding="utf8"))[0]
-        except (InvalidValue, UnicodeDecodeError) as error:
-            raise InvalidValue(f"{file} cannot be used: {error}") from error
-
     def reserve(self, ledger: Ledger, users: UserLedgers | None = None) -> None:
         """Makes a round's reservation durable (the ``Journal`` of ``train``)."""
         if users is not None:
@@ -204,12 +186,14 @@ class RunDirectory:
     def metrics(self) -> list[MeasuredRound]:
         """What was measured, one record for each measured round."""
         file = self.path / "rounds.jsonl"
-        return read_metrics(lines.read(file), file)
+        return [
+            MeasuredRound.read(each, file, _COPY, f"in round {each['round']} ") for each in lines.read(file)
+        ]
 
     def telemetry(self) -> list[TelemetryRound]:
         """Cohorts and norms, one record a round; empty where none is kept."""
         file = self.path / "telemetry.jsonl"
-        return [TelemetryRound.read(each, file, "put back a copy of it") for each in lines.read(file)]
+        return [TelemetryRound.read(each, file, _COPY) for each in lines.read(file)]
 
     def finish(
         self,
@@ -235,33 +219,13 @@ class RunDirectory:
         """Writes the result, which ends a run."""
         self._write("result.json", json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n")
 
-    def kept(self) -> list[KeptRound]:
-        """Rounds that left the model as it was, and why; empty where no telemetry is kept."""
-        return [KeptRound(round=each.round, why=each.kept) for each in self.telemetry() if each.kept]
-
-    def mean_norms(self, attacked: tuple[int, ...] | None = None) -> Norms:
-        """The mean norm of honest and of malicious updates: telemetry, covered by no ε.
-
-        Over the rounds with an attack; None for all. A rejected update has no norm.
-        """
-        honest: list[float] = []
-        malicious: list[float] = []
-        for each in self.telemetry():
-            if attacked is not None and each.round not in attacked:
-                continue
-            for user, norm in zip(each.cohort, each.norms, strict=True):
-                if norm is not None and user not in each.rejected:
-                    (malicious if user in each.malicious else honest).append(norm)
-        means = (sum(norms) / len(norms) if norms else None for norms in (honest, malicious))
-        return Norms(**dict(zip(("honest", "malicious"), means, strict=True)))
-
     def result(self) -> Result | None:
         """The result, if the run is finished; one that states another ε than its ledgers is refused."""
         file = self.path / "result.json"
         if not file.exists():
             return None
         manifest = self.manifest()
-        found = read_result(self._read_json("result.json", REMEDY), manifest, file)
+        found = read_result(_read_json(file, REMEDY), manifest, file)
         # Many replicas have ledgers, and no guarantee, of their own.
         if isinstance(found, ReplicasResult):
             return found
@@ -270,15 +234,22 @@ class RunDirectory:
     def _write(self, name: str, text: str) -> None:
         write_atomically(self.path / name, text.encode())
 
-    def _read_json(self, name: str, remedy: str = "put back a copy of it") -> dict[str, Any]:
-        file = self.path / name
-        try:
-            content = json.loads(file.read_text(encoding="utf8"))
-        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise InvalidValue(f"{file} is damaged and cannot be read, {error}: {remedy}") from error
-        if not isinstance(content, dict):
-            raise InvalidValue(f"{file} is damaged, it must hold one JSON object: {remedy}")
-        return content
+
+def _read_json(file: Path, remedy: str) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text(encoding="utf8"))
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidValue(f"{file} is damaged and cannot be read, {error}: {remedy}") from error
+    if not isinstance(content, dict):
+        raise InvalidValue(f"{file} is damaged, it must hold one JSON object: {remedy}")
+    return content
+
+
+def _read_ledger(file: Path, loads: Callable[[str], Loaded]) -> Loaded:
+    try:
+        return loads(file.read_text(encoding="utf8"))
+    except (InvalidValue, UnicodeDecodeError) as error:
+        raise InvalidValue(f"{file} cannot be used: {error}") from error
 
 
 def _is_of_users(manifest: Manifest, ledger: Ledger) -> bool:

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fedward.base.table_rows import frame
 from fedward.base.validate import InvalidValue
 from fedward.privacy import Guarantee
-from fedward.rundir.record_files import frame, json_object
+from fedward.rundir.file_record import json_object
 from fedward.rundir.results import TrainingResult
 from fedward.rundir.spent import require_number
 from fedward.rundir.store import RunDirectory
 
-ABOUT = ("delta", "unit", "adjacency", "accountant")
-"""The columns beside an ε in a table."""
+ABOUT = ("epsilon", "delta", "unit", "adjacency", "accountant")
+"""The columns of a guarantee in a table."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,10 +36,14 @@ class SweepRecord:
         """The directories of all its trainings, for ``fedward.load``."""
         return tuple(self.path / name for each in self.combinations for name in each["runs"])
 
-    def to_pandas(self) -> Any:
+    def table_rows(self) -> list[dict[str, Any]]:
         """One row for each combination."""
         hidden = ("runs", "values")
-        return frame([{k: v for k, v in each.items() if k not in hidden} for each in self.combinations])
+        return [{k: v for k, v in each.items() if k not in hidden} for each in self.combinations]
+
+    def to_pandas(self) -> Any:
+        """The same as a table of pandas."""
+        return frame(self.table_rows())
 
 
 def is_sweep(path: Path) -> bool:
@@ -65,34 +70,28 @@ def _check_combination(combination: dict[str, Any], path: Path) -> dict[str, Any
     for name in combination["runs"]:
         result = RunDirectory(path / name).result() if (path / name / "run.json").is_file() else None
         if result is None:
-            nothing = dict.fromkeys(("epsilon", *ABOUT))
+            nothing = dict.fromkeys(ABOUT)
             return combination | nothing | {"statement": f"no ε: {path / name} holds no finished run"}
         assert isinstance(result, TrainingResult)  # a sweep makes no other
         results.append(result)
     if not results:
         return combination
     place = place_of_weakest(results)
-    worst = results[place].guarantee
-    epsilon = worst.epsilon if worst.private else None
+    found = guarantee_columns(results[place].guarantee)
     if "epsilon" in combination:
         ledger = path / combination["runs"][place] / "ledger.json"
-        require_number("epsilon", combination["epsilon"], epsilon, path / "sweep.json", ledger)
-    return combination | {
-        "epsilon": epsilon,
-        **epsilon_is_about(worst),
-        "statement": results[place].statement,
-    }
+        require_number("epsilon", combination["epsilon"], found["epsilon"], path / "sweep.json", ledger)
+    return combination | found | {"statement": results[place].statement}
 
 
 def place_of_weakest(results: Sequence[TrainingResult]) -> int:
     """The place of the result whose guarantee holds for all of them: there is no mean of guarantees."""
-    epsilons = [each.guarantee.epsilon for each in results]
     # None at all has an infinite ε.
-    return max(range(len(results)), key=epsilons.__getitem__)
+    return max(range(len(results)), key=lambda place: results[place].guarantee.epsilon)
 
 
-def epsilon_is_about(guarantee: Guarantee) -> dict[str, Any]:
-    """What the ε of a combination is about; nothing where there is none."""
+def guarantee_columns(guarantee: Guarantee) -> dict[str, Any]:
+    """The ε of a combination and what it is about; nothing where there is none."""
     return {key: getattr(guarantee, key) if guarantee.private else None for key in ABOUT}
 
 

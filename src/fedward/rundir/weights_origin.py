@@ -13,7 +13,7 @@ from fedward.core.federation import Federation
 from fedward.models.initial_weights import InitialWeights
 from fedward.privacy.caveats import WEIGHTS
 from fedward.rundir.manifest import NOT_COVERED
-from fedward.rundir.record_files import json_object
+from fedward.rundir.store import RunDirectory
 
 # What tells data sets of one name apart: whoever reads other files has other data.
 _FILES = ("file", "folder")
@@ -44,14 +44,11 @@ def _data_of_run(file: Path) -> Mapping[str, Any] | None:
     if file.name != "model.pt":
         return None
     try:
-        manifest = json_object(file.with_name("run.json"))
+        manifest = RunDirectory(file.parent).manifest()
     except (InvalidValue, OSError):  # damaged, or of somebody else: then nothing is known of its data
         return None
-    experiment, data = ((manifest or {}).get(key) for key in ("experiment", "data"))
-    table = experiment.get("data") if isinstance(experiment, dict) else None
-    if not isinstance(table, dict) or not isinstance(data, dict):
-        return None
-    return {**table, "digest": data.get("digest")}
+    table = manifest.experiment.get("data")
+    return {**table, "digest": manifest.data.digest} if isinstance(table, dict) else None
 
 
 def _same_data_set(theirs: Mapping[str, Any], section: PartSection, federation: Federation) -> bool:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from fedward.core.types import Sampler
+from typing import TYPE_CHECKING
+
 from fedward.sampling.cohort import Cohort
 from fedward.sampling.everyone import EveryoneSampler
 from fedward.sampling.fixed_size import FixedSizeSampler
 from fedward.sampling.poisson import PoissonSampler
+
+if TYPE_CHECKING:
+    from fedward.core.types import Sampler
 
 SAMPLERS: dict[str, type[Sampler]] = {
     "poisson": PoissonSampler,

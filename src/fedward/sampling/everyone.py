@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from dp_accounting import DpEvent
 
 from fedward.base.validate import one_of, whole
+from fedward.privacy.accounting_events import DpEvent
 from fedward.sampling.cohort import Cohort
 
 

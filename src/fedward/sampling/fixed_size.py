@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from dp_accounting import DpEvent, SampledWithoutReplacementDpEvent
 
 from fedward.base.validate import InvalidValue, whole
+from fedward.privacy.accounting_events import DpEvent, SampledWithoutReplacementDpEvent
 from fedward.privacy.events import Adjacency
 from fedward.sampling.cohort import Cohort
 

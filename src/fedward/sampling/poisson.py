@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from dp_accounting import DpEvent, PoissonSampledDpEvent
 
 from fedward.base.validate import rate, whole
+from fedward.privacy.accounting_events import DpEvent, PoissonSampledDpEvent
 from fedward.privacy.events import Adjacency
 from fedward.sampling.cohort import Cohort
 

@@ -103,7 +103,7 @@ def test_its_row_has_no_noise_and_others_rows_are_as_they_were(algorithm: Algori
 
 
 def ended(attack: Staged) -> Any:
-    steps = fedward.train(
+    steps = fedward.rounds(
         attack.algorithm, MODEL, attack.federation, rounds=3, seed=1, adversary=attack.adversary
     )
     return list(steps)[-1][0]
@@ -175,7 +175,7 @@ def test_training_with_another_algorithm_than_the_staged_one_is_refused() -> Non
     algorithm = insdp_fedsgd(**COHORT)
     attack = staged(algorithm, Scale(factor=0.1))
     with pytest.raises(InvalidValue, match=r"train with the algorithm of Attack.stage"):
-        fedward.train(algorithm, MODEL, PICTURES, rounds=1, seed=1, adversary=attack.adversary)
+        fedward.rounds(algorithm, MODEL, PICTURES, rounds=1, seed=1, adversary=attack.adversary)
 
 
 def test_what_users_send_that_protect_themselves_may_be_seen_by_attackers() -> None:
@@ -195,4 +195,4 @@ def test_what_users_send_that_protect_themselves_may_be_seen_by_attackers() -> N
 def test_where_the_server_protects_there_is_nothing_to_skip() -> None:
     attack = staged(tiny_algorithm())
     with pytest.raises(InvalidValue, match="only users that protect themselves can skip their clipping"):
-        fedward.train(attack.algorithm, MODEL, PICTURES, rounds=2, seed=1, adversary=attack.adversary)
+        fedward.rounds(attack.algorithm, MODEL, PICTURES, rounds=2, seed=1, adversary=attack.adversary)

@@ -119,7 +119,7 @@ def test_it_can_be_carried_out_against_every_preset(preset: str) -> None:
     few, algorithm = tiny_text(num_users=12, per_user=2), PRESET_EXAMPLES[preset]
     staged = ATTACK.stage(algorithm, few, 1)
     state, log = next(
-        fedward.train(staged.algorithm, model(), few, rounds=1, seed=1, adversary=staged.adversary)
+        fedward.rounds(staged.algorithm, model(), few, rounds=1, seed=1, adversary=staged.adversary)
     )
     assert bool(torch.isfinite(state.parameters).all())
     assert log.telemetry is not None

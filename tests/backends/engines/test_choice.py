@@ -86,14 +86,14 @@ def test_a_model_that_cannot_be_trained_ends_with_the_user(module: nn.Module, wh
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_gpu_that_is_not_there_is_refused() -> None:
     for name in ("cuda", "cuda:1", torch.device("cuda")):
-        with pytest.raises(InvalidValue, match="is not to be had here: torch sees no CUDA; use cpu"):
+        with pytest.raises(InvalidValue, match="is not available here: torch sees no CUDA; use cpu"):
             Engine(tiny_model(), device=name)
 
 
 def test_devices_that_nobody_can_train_on_are_refused() -> None:
     with pytest.raises(InvalidValue, match=r"device must be one that torch knows.*got 'gpu'"):
         usable_device("gpu")
-    with pytest.raises(InvalidValue, match="device meta is not to be had here"):
+    with pytest.raises(InvalidValue, match="device meta is not available here"):
         usable_device("meta")
     with pytest.raises(InvalidType, match="device must be a name"):
         usable_device(0)  # type: ignore[arg-type]

@@ -8,15 +8,17 @@ import pytest
 
 from fedward.attacks import MODEL_POISONINGS, POISONINGS
 from fedward.base.validate import InvalidValue
-from fedward.config.experiment import Experiment, parse
+from fedward.config.experiment import Experiment, from_content, parse
+from fedward.config.starter import usual_values as usual
 from fedward.config.starter.starter import starter
-from fedward.config.starter.toml_text import Line, table, toml
+from fedward.config.toml_text import Line, table, toml
 from fedward.core.federation import Federation
 from fedward.datasets import DATASETS
 from fedward.presets import PRESETS
 from fedward.rundir.results import TrainingResult
 from fedward.rundir.store import open_run
-from fedward.studies.training.training_study import prepare, run
+from fedward.studies.training.training_study import prepare
+from training_steps import run
 
 COMMENTED = re.compile(r'# (?:# )?("?)([a-z_.]+)\1 = ')
 
@@ -36,8 +38,9 @@ def prepared(experiment: Experiment, loaded: dict[int, Federation]) -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_has_a_starter_that_fits_together(preset: str, loaded: dict[int, Federation]) -> None:
-    text, experiment = starter(preset=preset)
-    assert parse(text) == experiment
+    text, content = starter(preset=preset)
+    experiment = parse(text)
+    assert experiment == from_content(content)
     assert experiment.algorithm.part == preset
     prepared(experiment, loaded)
     assert max(map(len, text.splitlines())) <= 110
@@ -58,18 +61,23 @@ def test_a_starter_trains(preset: str, tmp_path: Path) -> None:
 def test_every_attack_has_a_starter(attack: str, loaded: dict[int, Federation]) -> None:
     preset = "insdp_fedavg" if attack == "skip_local_privacy" else "norm_bounding"
     data = "next_word" if attack == "word" else "digits"
-    text, experiment = starter(preset=preset, attack=attack, data=data)
-    assert parse(text) == experiment
+    text, content = starter(preset=preset, attack=attack, data=data)
+    experiment = parse(text)
+    assert experiment == from_content(content)
     assert experiment.attack is not None
+    cohort = any(each.needs == "cohort" for each in experiment.attack.build().model)
+    assert experiment.attack.knowledge == ("cohort" if cohort else "own")
     assert attack in [part.part for part in (*experiment.attack.data, *experiment.attack.model)]
     if data == "digits":
         prepared(experiment, loaded)
 
 
 @pytest.mark.parametrize("data", DATASETS)
-def test_every_data_set_has_a_starter(data: str) -> None:
-    text, experiment = starter(data=data)
-    assert parse(text) == experiment
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_has_a_starter_for_every_data_set(preset: str, data: str) -> None:
+    text, content = starter(preset=preset, data=data)
+    experiment = parse(text)
+    assert experiment == from_content(content)
     if data == "synthetic":
         prepare(experiment)
 
@@ -137,10 +145,16 @@ def test_an_algorithm_without_a_guarantee_says_so_in_the_place_of_its_privacy() 
 
 
 @pytest.mark.parametrize("preset", PRESETS)
+def test_presets_without_noise_are_those_without_a_guarantee(preset: str) -> None:
+    section = parse(starter(preset=preset)[0]).algorithm
+    reason = section.build(**(section.trial or {})).unproven
+    assert reason == ("no noise is added" if preset in usual.NO_NOISE else "")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
 def test_a_starter_declares_how_many_users_its_data_has(preset: str) -> None:
-    text, experiment = starter(preset=preset)
+    experiment = parse(starter(preset=preset)[0])
     assert experiment.privacy.users == experiment.load_data().num_users
-    assert parse(text).privacy.users == experiment.privacy.users
 
 
 def test_comments_stand_in_one_column_and_long_ones_above() -> None:

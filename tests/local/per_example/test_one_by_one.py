@@ -12,22 +12,8 @@ from torch.nn.functional import linear
 
 from fedward.backends.engines.flat_model import flat_model
 from fedward.local.per_example.one_by_one import clipped_one_by_one
+from local.per_example.odd_modules import Recurrent, Tied, TimeFirst
 from local.per_example.reference import assert_equals_one_by_one, batch, reference, scored, seeded
-
-
-class Recurrent(nn.Module):
-    """A recurrent layer on sequences of vectors, read off at the last step."""
-
-    def __init__(self, kind: Any, into: int = 4, hidden: int = 3, **options: Any) -> None:
-        super().__init__()
-        self.cells = kind(into, hidden, **options)
-        self.head = nn.Linear(2 * hidden if options.get("bidirectional") else hidden, 3)
-
-    def forward(self, x: Tensor) -> Tensor:
-        first = self.cells.batch_first
-        steps = self.cells(x)[0][:, -1] if first else self.cells(x.transpose(0, 1))[0][-1]
-        scores: Tensor = self.head(steps)
-        return scores
 
 
 class Language(nn.Module):
@@ -93,18 +79,6 @@ def test_words_through_a_table_a_recurrent_layer_and_a_linear_one(
     assert_equals_one_by_one(module, x, y, by_rules=False)
 
 
-class Tied(nn.Module):
-    """Words go in and come out by the same table."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.table = nn.Embedding(3, 4)
-        self.middle = nn.Linear(4, 4)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return linear(torch.tanh(self.middle(self.table(x).mean(1))), self.table.weight)
-
-
 class Shared(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -157,19 +131,6 @@ class ByHand(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         self.layer(x * 2)
         return linear(x, self.layer.weight, self.layer.bias)
-
-
-class TimeFirst(nn.Module):
-    """Linear on [time, batch, ...]: with as many steps as examples the shape says nothing."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer, self.head = nn.Linear(4, 5), nn.Linear(5, 3)
-
-    def forward(self, x: Tensor) -> Tensor:
-        steps = torch.tanh(self.layer(x.transpose(0, 1)))
-        scores: Tensor = self.head((steps * torch.arange(1.0, 1 + len(steps)).view(-1, 1, 1)).sum(0))
-        return scores
 
 
 class Flattened(nn.Module):

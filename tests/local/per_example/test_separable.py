@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from fedward.base.validate import InvalidValue
 from fedward.local.per_example import check_separable
 from fedward.models import MODELS
+from local.per_example.odd_modules import Recurrent, Tied, TimeFirst
 from local.per_example.reference import batch
-from local.per_example.test_one_by_one import Recurrent, Tied, TimeFirst
 from models.model_examples import inputs, made
 
 

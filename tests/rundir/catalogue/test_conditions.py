@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from fedward.base.validate import InvalidValue
 from fedward.rundir.catalogue.conditions import Condition, condition
+from fedward.rundir.catalogue.facts import Fact
 
 
 @pytest.mark.parametrize(
@@ -43,8 +44,18 @@ def test_any_text_is_a_condition_or_a_clear_error(text: str) -> None:
         found = condition(text)
     except InvalidValue:
         return
-    query, values = found.sql()
-    assert query.count("?") == len(values)
-    # Nothing that was typed gets into the query itself.
-    assert query.replace(found.comparison, "").isascii()
-    assert values[0] == found.key
+    assert not found.is_met({})
+    equal = found.comparison in ("=", "<=", ">=")
+    assert found.is_met({found.key: found.value}) == equal
+    # A word is never compared with a number, not even to find that they differ.
+    assert not found.is_met({found.key: 0.5 if isinstance(found.value, str) else "a word"})
+
+
+def test_numbers_and_truth_values_are_compared_as_numbers() -> None:
+    known: dict[str, Fact] = {"rounds": 3, "stopped_by_budget": True, "preset": "krum"}
+    assert [condition(f"rounds{sign}3").is_met(known) for sign in ("=", "!=", "<", "<=", ">", ">=")] == [
+        *(True, False, False, True, False, True)
+    ]
+    assert condition("stopped_by_budget=true").is_met(known)
+    assert condition("preset!=fedavg").is_met(known)
+    assert not condition("preset=3").is_met(known)

@@ -34,7 +34,7 @@ def test_json_lines_by_round(runs: list[RunFacts], tmp_path: Path) -> None:
     EXPORTS["jsonl"](runs, tmp_path / "out.jsonl", rounds=True)
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [(row["run"], row["round"], row["accuracy"]) for row in rows] == [
-        (str(run.path), number, 0.5 + 0.1 * number) for run in runs for number in (0, 1)
+        (str(run.path), number + 1, 0.5 + 0.1 * number) for run in runs for number in (0, 1)
     ]
 
 
@@ -47,7 +47,7 @@ def test_tensorboard_reads_what_was_measured(runs: list[RunFacts], tmp_path: Pat
     for name in (f"{tmp_path.name}/a", "other/a"):
         log: Any = EventAccumulator(str(tmp_path / "logs" / name))
         log.Reload()
-        assert [event.step for event in log.Scalars("accuracy")] == [0, 1]
+        assert [event.step for event in log.Scalars("accuracy")] == [1, 2]
         assert log.Scalars("accuracy")[1].value == pytest.approx(0.6)
 
 
@@ -58,3 +58,5 @@ def test_mlflow_reads_what_was_measured(runs: list[RunFacts], tmp_path: Path) ->
     (found,) = mlflow.search_runs(experiment_names=["fedward"], output_format="list")
     assert found.data.params["algorithm.preset"] == "fedavg"
     assert found.data.metrics["accuracy"] == pytest.approx(0.6)
+    history = mlflow.MlflowClient().get_metric_history(found.info.run_id, "accuracy")
+    assert [each.step for each in history] == [1, 2]

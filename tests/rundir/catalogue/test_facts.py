@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from fedward.privacy.rounding import round_up_digits
-from fedward.report.terminal.runs_table import listing
+from fedward.reports.terminal.runs_table import listing
 from fedward.rundir.catalogue.facts import read, stamp
 from fedward.rundir.run_record import RunRecord, load
 from fedward.rundir.store import open_run
-from fedward.studies.training.training_study import run
 from rundir.catalogue.run_directories import ledger_of, make_run
 from studies.self_protected_runs import INSDP, setup_for
 from tiny_experiment import CONTENT
+from training_steps import run
 
 PRIVATE: dict[str, object] = CONTENT["algorithm"]
 
@@ -176,3 +176,13 @@ def test_an_unfinished_inference_attack_shows_what_is_stored(tmp_path: Path, kin
     found = read(tmp_path)
     assert (found.kind, found.state) == (kind, "unfinished")
     assert str(listing([found], tmp_path).columns[5]._cells[0]) == shown
+
+
+def test_an_unfinished_run_without_the_ledgers_of_its_users_has_no_epsilon(tmp_path: Path) -> None:
+    with open_run(tmp_path / "run") as directory:
+        list(run(setup_for(INSDP), directory))
+    for name in ("result.json", "users.json"):
+        (tmp_path / "run" / name).unlink()
+    found = read(tmp_path / "run").facts
+    assert "epsilon" not in found
+    assert "users.json is missing" in str(found["statement"])

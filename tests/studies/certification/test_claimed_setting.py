@@ -12,7 +12,7 @@ from fedward.certificates.paper import largest_k
 from fedward.certificates.prediction import certified_k
 from fedward.certificates.replica_scores import Replicas
 from fedward.config import experiment as config
-from fedward.studies.certification.claimed_setting import planned_ledger, setting_of
+from fedward.studies.certification.claimed_setting import setting_of
 from fedward.studies.training.setup import Setup, prepare
 
 FILE = """
@@ -121,9 +121,8 @@ def test_a_wrong_top_class_is_never_certified_accuracy(user_level: Setup) -> Non
 
 def test_instance_level_is_certified_against_poisoned_data_only() -> None:
     own = setup("insdp_fedavg", INSTANCE)
-    ledger = planned_ledger(own)
-    assert ledger.unit == "example"
     setting = setting_of(Claims(replicas=200), own)
+    assert setting.ledger.unit == "example"
     assert setting.behaviour == "data"
     assert sum(count for _, count in setting.spending) == 12  # 4 steps in each of 3 rounds
     with pytest.raises(InvalidValue, match="only poison their data"):

@@ -11,12 +11,13 @@ from fedward.attacks.inference import MembershipInference, PropertyInference, tr
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.config.experiment import Experiment, from_content
 from fedward.rundir.store import open_run
-from fedward.studies.inference import inference_files
+from fedward.studies.inference import attacked_trainings
 from fedward.studies.inference import membership_study as inference
-from fedward.studies.inference.membership_study import finish_membership, prepare_membership, run_membership
-from fedward.studies.inference.property_study import finish_property, prepare_property, run_property
-from fedward.studies.training.training_study import prepare, run
+from fedward.studies.inference.membership_study import prepare_membership
+from fedward.studies.inference.property_study import prepare_property
+from fedward.studies.training.training_study import prepare
 from studies.killing import Killed, kill_at
+from training_steps import run
 
 SGD = {"name": "sgd", "learning_rate": 0.5, "batch_size": 10, "epochs": 2}
 
@@ -56,30 +57,28 @@ def interrupted(steps: Any, after: int) -> int:
     return done
 
 
-def carried_out(
-    wanted: Any, path: Path, run: Any, finish: Any, kills: tuple[int, ...]
-) -> tuple[Any, dict[str, Any]]:
+def carried_out(wanted: Any, path: Path, kills: tuple[int, ...]) -> tuple[Any, dict[str, Any]]:
     """The end of an attack that was ended, and gone on with, after so many rounds each time."""
     for after in kills:
         with open_run(path) as directory:
-            interrupted(run(wanted, directory), after)
+            interrupted(wanted.steps(directory), after)
     with open_run(path) as directory:
-        for _ in run(wanted, directory):
+        for _ in wanted.steps(directory):
             pass
-        found, result = finish(wanted, directory)
+        found, result = wanted.result(directory)
     return found, result.to_json()
 
 
 @pytest.fixture(autouse=True)
 def _every_round_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inference_files, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(attacked_trainings, "SAVE_EVERY", 0.0)
 
 
 def membership(path: Path, kills: tuple[int, ...] = (), **options: Any) -> tuple[Any, dict[str, Any]]:
     wanted = prepare_membership(
         options.pop("experiment", experiment()), MembershipInference(**({"shadows": 4} | options))
     )
-    return carried_out(wanted, path, run_membership, finish_membership, kills)
+    return carried_out(wanted, path, kills)
 
 
 def test_killed_and_resumed_the_attacks_find_the_same(tmp_path: Path) -> None:
@@ -139,7 +138,7 @@ def test_finished_trainings_are_not_run_again_and_more_can_be_asked_for(
 def test_progress_counts_the_rounds_of_all_trainings(tmp_path: Path) -> None:
     wanted = prepare_membership(experiment(), MembershipInference(shadows=4))
     with open_run(tmp_path) as directory:
-        steps = list(run_membership(wanted, directory))
+        steps = list(wanted.steps(directory))
     assert [step.done for step in steps] == list(range(1, 16))
     assert {step.total for step in steps} == {15}
 
@@ -196,9 +195,9 @@ def test_a_damaged_file_is_told_with_what_to_do(tmp_path: Path) -> None:
 def test_what_is_not_trained_cannot_be_judged(tmp_path: Path) -> None:
     wanted = prepare_membership(experiment(), MembershipInference(shadows=4))
     with open_run(tmp_path) as directory:
-        interrupted(run_membership(wanted, directory), 4)
+        interrupted(wanted.steps(directory), 4)
         with pytest.raises(InvalidValue, match="must hold the scores of shadow 0, got none"):
-            finish_membership(wanted, directory)
+            wanted.result(directory)
 
 
 ATTACK = {"who": {"name": "random", "count": 1}, "data": [{"name": "label_flip", "target": 0}]}
@@ -231,7 +230,7 @@ def watched(path: Path, kills: tuple[int, ...] = (), **options: Any) -> tuple[An
         options.pop("which", "label:3"),
         users=options.pop("users", 3),
     )
-    return carried_out(wanted, path, run_property, finish_property, kills)
+    return carried_out(wanted, path, kills)
 
 
 def test_killed_and_resumed_the_participant_has_seen_the_same(tmp_path: Path) -> None:
@@ -249,7 +248,7 @@ def test_a_kill_after_a_snapshot_and_before_its_state_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, whole = watched(tmp_path / "whole")
-    monkeypatch.setattr(inference_files, "SAVE_EVERY", 1e9)  # snapshots run ahead of the state
+    monkeypatch.setattr(attacked_trainings, "SAVE_EVERY", 1e9)  # snapshots run ahead of the state
     _, parts = watched(tmp_path / "parts", kills=(3, 5))
     assert parts == whole
 

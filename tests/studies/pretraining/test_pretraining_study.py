@@ -19,8 +19,8 @@ from fedward.core.parameters import FlatModule, ParameterSpec
 from fedward.models import weights_file
 from fedward.models.weights_file import About
 from fedward.studies.pretraining import pretraining_study as module
-from fedward.studies.pretraining.pretraining_study import Pretraining, pretrain
-from studies.pretrained import CONTENT, pretrained, pretraining
+from fedward.studies.pretraining.pretraining_study import Pretraining
+from studies.pretrained import CONTENT, pretrain, pretrained, pretraining
 
 
 @pytest.fixture

@@ -13,10 +13,8 @@ from fedward.backends import InProcess
 from fedward.base.arrays_file import read_arrays, write_arrays
 from fedward.base.validate import InvalidValue
 from fedward.config.vary import Axis
-from fedward.rundir.replica_store import ReplicaDirectory
 from fedward.rundir.replica_sums import add_block
 from fedward.rundir.results import ReplicasResult
-from fedward.rundir.store import RunDirectory
 from fedward.studies.replicas.replica_results import load_replicas, load_tally, summarise
 from fedward.studies.replicas.replica_setup import ReplicaRun
 from studies.replicas_wanted import CONTENT, go, wanted
@@ -43,9 +41,8 @@ def test_a_summary_does_not_load_what_replicas_say_about_every_example(tmp_path:
             "run": np.array(2),
         }
         write_arrays(tmp_path / f"scores-{start:06d}-{start + 10:06d}.npz", arrays)
-    directory = ReplicaDirectory(RunDirectory(tmp_path), save_space=False)
     found: list[ReplicasResult] = []
-    assert peak(lambda: found.append(summarise(directory, ["a"]))) < scores.nbytes / 2
+    assert peak(lambda: found.append(summarise(tmp_path, ["a"]))) < scores.nbytes / 2
     assert found[0].replicas == 20
     assert (found[0].jobs_asked_for, found[0].jobs_run) == (6, 4)
     assert found[0].variants.keys() == {"a"}
@@ -62,7 +59,7 @@ def test_no_interval_leaves_what_is_possible(tmp_path: Path) -> None:
         "run": np.array(2),
     }
     write_arrays(tmp_path / "scores-000000-000003.npz", arrays)
-    found = summarise(ReplicaDirectory(RunDirectory(tmp_path), save_space=False), ["a"]).variants["a"]
+    found = summarise(tmp_path, ["a"]).variants["a"]
     assert found["accuracy"].low == 0.0
     assert found["accuracy"].high is not None
     assert 0.2 < found["accuracy"].high < 0.3

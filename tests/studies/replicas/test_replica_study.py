@@ -16,7 +16,6 @@ from fedward.base.validate import InvalidValue
 from fedward.certificates.replica_scores import Replicas
 from fedward.config.vary import Axis, variants
 from fedward.core.train import train
-from fedward.rundir.replica_store import ReplicaDirectory
 from fedward.rundir.store import open_run
 from fedward.studies.replicas.replica_results import load_replicas
 from fedward.studies.replicas.replica_study import run_replicas
@@ -129,7 +128,7 @@ def test_a_resumed_run_does_not_repeat_finished_rounds(tmp_path: Path) -> None:
     path = tmp_path / "run"
     steps = []
     with open_run(path) as opened:
-        for step in run_replicas(RUN, ReplicaDirectory(opened, save_space=False)):
+        for step in run_replicas(RUN, opened):
             steps.append(step)
             if step.done == 25:  # in the middle of the third round of 10 trainings
                 break

@@ -17,7 +17,7 @@ from fedward.config.experiment import read
 from fedward.privacy import ledger_file
 from fedward.rundir.store import open_run
 from fedward.studies.training.setup import prepare
-from fedward.studies.training.training_study import run
+from training_steps import run
 
 RUNS = {
     "poisson": "zero-out",

@@ -13,10 +13,11 @@ from fedward.config.experiment import from_content
 from fedward.privacy import ledger_file
 from fedward.rundir import checkpoint
 from fedward.rundir.store import open_run
-from fedward.studies.training.training_study import Setup, prepare, run
+from fedward.studies.training.training_study import Setup, prepare
 from studies.killing import assert_no_kill_changes, killed_and_resumed_everywhere, run_to_end
 from tiny_experiment import CONTENT as TINY
 from tiny_experiment import changed
+from training_steps import run
 
 CONTENT = changed(
     TINY,

@@ -9,9 +9,10 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
+from fedward.attacks.attack_types import Conduct
 from fedward.attacks.model_poisoning.visible_rows import honest_rows, own_rows
 from fedward.base.validate import InvalidValue, non_negative
-from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
+from fedward.core.types import Knowledge, Sight
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +42,7 @@ class ALittleIsEnough:
 
     deviations: float | None = None
 
-    needs_all_rows: ClassVar[bool] = True
-    discards_update: ClassVar[bool] = False
-    trains_its_own_way: ClassVar[bool] = False
-    skips_local_privacy: ClassVar[bool] = False
+    conduct: ClassVar[Conduct] = Conduct(needs_all_rows=True)
 
     def __post_init__(self) -> None:
         if self.deviations is not None:
@@ -53,9 +51,6 @@ class ALittleIsEnough:
     @property
     def needs(self) -> Knowledge:
         return "cohort" if self.deviations is None else "own"
-
-    def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
-        return trainer
 
     def tamper(self, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
         deviations = self._deviations(sight)

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
+from fedward.attacks.attack_types import Conduct
 from fedward.attacks.model_poisoning.visible_rows import own_rows
 from fedward.base.validate import half_open_unit
-from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
+from fedward.core.types import Knowledge, Sight
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,16 +45,10 @@ class Collude:
     spread: float = 0.0
 
     needs: ClassVar[Knowledge] = "own"
-    needs_all_rows: ClassVar[bool] = True
-    discards_update: ClassVar[bool] = False
-    trains_its_own_way: ClassVar[bool] = False
-    skips_local_privacy: ClassVar[bool] = False
+    conduct: ClassVar[Conduct] = Conduct(needs_all_rows=True)
 
     def __post_init__(self) -> None:
         half_open_unit("spread", self.spread)
-
-    def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
-        return trainer
 
     def tamper(self, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
         mean = own_rows(update, sight).double().mean(dim=0)

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
+from fedward.attacks.attack_types import Conduct
 from fedward.attacks.model_poisoning.scale import scale_update
 from fedward.base.validate import InvalidType, InvalidValue, positive
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
@@ -44,10 +45,9 @@ class ConstrainAndScale:
     norm: float | None = None
 
     needs: ClassVar[Knowledge] = "own"
-    needs_all_rows: ClassVar[bool] = False
-    discards_update: ClassVar[bool] = False
-    trains_its_own_way: ClassVar[bool] = True
-    skips_local_privacy: ClassVar[bool] = True
+    conduct: ClassVar[Conduct] = Conduct(
+        needs_all_rows=False, trains_its_own_way=True, skips_local_privacy=True
+    )
 
     def __post_init__(self) -> None:
         if not isinstance(self.local, SGD):

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedward.attacks.attack_types import Conduct
 from fedward.base.validate import positive
-from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
+from fedward.core.types import Knowledge, Sight
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,16 +36,10 @@ class GaussianUpdate:
     std: float
 
     needs: ClassVar[Knowledge] = "own"
-    needs_all_rows: ClassVar[bool] = False
-    discards_update: ClassVar[bool] = True
-    trains_its_own_way: ClassVar[bool] = False
-    skips_local_privacy: ClassVar[bool] = False
+    conduct: ClassVar[Conduct] = Conduct(needs_all_rows=False, discards_update=True)
 
     def __post_init__(self) -> None:
         positive("standard deviation", self.std)
-
-    def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
-        return trainer
 
     def tamper(self, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
         normal = torch.from_numpy(rng.standard_normal(update.numel()))

@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedward.attacks.attack_types import Conduct
 from fedward.attacks.model_poisoning.visible_rows import honest_rows
 from fedward.base.validate import positive
-from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
+from fedward.core.types import Knowledge, Sight
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,16 +46,10 @@ class InnerProductManipulation:
     factor: float
 
     needs: ClassVar[Knowledge] = "cohort"
-    needs_all_rows: ClassVar[bool] = True
-    discards_update: ClassVar[bool] = True
-    trains_its_own_way: ClassVar[bool] = False
-    skips_local_privacy: ClassVar[bool] = False
+    conduct: ClassVar[Conduct] = Conduct(needs_all_rows=True, discards_update=True)
 
     def __post_init__(self) -> None:
         positive("scale factor", self.factor)
-
-    def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
-        return trainer
 
     def tamper(self, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
         honest = honest_rows(sight, "inner-product manipulation")

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
+from fedward.attacks.attack_types import Conduct
 from fedward.attacks.model_poisoning.scale import scale_update
 from fedward.base.validate import positive
-from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
+from fedward.core.types import Knowledge, Sight
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,16 +36,10 @@ class SignFlip:
     factor: float = 1.0
 
     needs: ClassVar[Knowledge] = "own"
-    needs_all_rows: ClassVar[bool] = False
-    discards_update: ClassVar[bool] = False
-    trains_its_own_way: ClassVar[bool] = False
-    skips_local_privacy: ClassVar[bool] = False
+    conduct: ClassVar[Conduct] = Conduct(needs_all_rows=False)
 
     def __post_init__(self) -> None:
         positive("scale factor", self.factor)
-
-    def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
-        return trainer
 
     def tamper(self, update: Tensor, sight: Sight, rng: np.random.Generator) -> Tensor:
         return scale_update(update, -self.factor)

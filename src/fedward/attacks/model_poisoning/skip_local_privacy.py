@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
+from fedward.attacks.attack_types import Conduct
 from fedward.attacks.model_poisoning.scale import scale_update
 from fedward.base.validate import InvalidValue, positive
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
@@ -40,10 +41,9 @@ class SkipLocalPrivacy:
     factor: float = 1.0
 
     needs: ClassVar[Knowledge] = "own"
-    needs_all_rows: ClassVar[bool] = False
-    discards_update: ClassVar[bool] = False
-    trains_its_own_way: ClassVar[bool] = True
-    skips_local_privacy: ClassVar[bool] = True
+    conduct: ClassVar[Conduct] = Conduct(
+        needs_all_rows=False, trains_its_own_way=True, skips_local_privacy=True
+    )
 
     def __post_init__(self) -> None:
         positive("scale factor", self.factor)

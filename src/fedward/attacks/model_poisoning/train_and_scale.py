@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
+from fedward.attacks.attack_types import Conduct
 from fedward.attacks.model_poisoning.scale import scale_update
 from fedward.base.validate import InvalidType, positive
 from fedward.core.check_rounds import decisive
@@ -48,9 +49,6 @@ class TrainAndScale:
     norm: float | None = None
 
     needs: ClassVar[Knowledge] = "own"
-    needs_all_rows: ClassVar[bool] = False
-    discards_update: ClassVar[bool] = False
-    trains_its_own_way: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not (hasattr(self.local, "at_round") and hasattr(self.local, "train")):
@@ -60,8 +58,9 @@ class TrainAndScale:
             positive("norm that the attacker keeps to", self.norm)
 
     @property
-    def skips_local_privacy(self) -> bool:
-        return not isinstance(self.local, PrivateTrainer)
+    def conduct(self) -> Conduct:
+        private = isinstance(self.local, PrivateTrainer)
+        return Conduct(needs_all_rows=False, trains_its_own_way=True, skips_local_privacy=not private)
 
     def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
         return self.local.at_round(round, bounds)

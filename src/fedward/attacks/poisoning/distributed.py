@@ -9,6 +9,7 @@ from torch import Tensor
 
 from fedward.attacks.poisoning.pattern import PatternBackdoor, Value, plant_pixels
 from fedward.attacks.poisoning.patterns import Pattern, Place, images
+from fedward.attacks.poisoning.portion import all_of, none_of
 from fedward.base.validate import InvalidValue, whole
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
@@ -52,11 +53,8 @@ class DistributedBackdoor:
         self._whole_pattern().check(federation, attackers)
         self._pixels_of(images(federation.examples), 0, max(attackers, 1))
 
-    def held_out(self, examples: Examples) -> Tensor:
-        return self._whole_pattern().held_out(examples)
-
-    def eligible(self, examples: Examples) -> Tensor:
-        return self._whole_pattern().eligible(examples)
+    held_out = staticmethod(none_of)
+    eligible = staticmethod(all_of)
 
     def poison(self, examples: Examples, attacker: int = 0, attackers: int = 1) -> Examples:
         x = images(examples)

@@ -67,11 +67,8 @@ class PatternBackdoor:
         check_label("target", self.target, federation)
         self.trigger(images(federation.examples))
 
-    def held_out(self, examples: Examples) -> Tensor:
-        return none_of(examples)
-
-    def eligible(self, examples: Examples) -> Tensor:
-        return all_of(examples)
+    held_out = staticmethod(none_of)
+    eligible = staticmethod(all_of)
 
     def poison(self, examples: Examples, attacker: int = 0, attackers: int = 1) -> Examples:
         x = images(examples)

@@ -70,11 +70,8 @@ class PlantedSentences:
     def check(self, federation: Federation, attackers: int) -> None:
         """Nothing is left to check: it was made for one federation."""
 
-    def held_out(self, examples: Examples) -> Tensor:
-        return none_of(examples)
-
-    def eligible(self, examples: Examples) -> Tensor:
-        return all_of(examples)
+    held_out = staticmethod(none_of)
+    eligible = staticmethod(all_of)
 
     def poison(self, examples: Examples, attacker: int = 0, attackers: int = 1) -> Examples:
         if not isinstance(examples.x, Ragged):

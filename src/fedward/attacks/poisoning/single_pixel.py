@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch import Tensor
-
 from fedward.attacks.poisoning.pattern import PatternBackdoor
 from fedward.attacks.poisoning.patterns import Pixels
+from fedward.attacks.poisoning.portion import all_of, none_of
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
 
@@ -46,11 +45,8 @@ class SinglePixel:
     def check(self, federation: Federation, attackers: int) -> None:
         self._backdoor().check(federation, attackers)
 
-    def held_out(self, examples: Examples) -> Tensor:
-        return self._backdoor().held_out(examples)
-
-    def eligible(self, examples: Examples) -> Tensor:
-        return self._backdoor().eligible(examples)
+    held_out = staticmethod(none_of)
+    eligible = staticmethod(all_of)
 
     def poison(self, examples: Examples, attacker: int = 0, attackers: int = 1) -> Examples:
         return self._backdoor().poison(examples, attacker, attackers)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch import Tensor
-
 from fedward.attacks.poisoning.portion import all_of, check_portion, none_of
 from fedward.attacks.poisoning.sentences import PlantedSentences
 from fedward.base.validate import InvalidType, InvalidValue
-from fedward.core.examples import Examples, Ragged
+from fedward.core.examples import Ragged
 from fedward.core.federation import Federation
 from fedward.core.vocabulary import UNKNOWN, Vocabulary, tokenize
 
@@ -71,11 +69,8 @@ class WordBackdoor:
     def check(self, federation: Federation, attackers: int) -> None:
         self.prepared(federation)
 
-    def held_out(self, examples: Examples) -> Tensor:
-        return none_of(examples)
-
-    def eligible(self, examples: Examples) -> Tensor:
-        return all_of(examples)
+    held_out = staticmethod(none_of)
+    eligible = staticmethod(all_of)
 
     def prepared(self, federation: Federation) -> PlantedSentences:
         """The sentences in the words of this federation; raises in words if they cannot be said in them."""

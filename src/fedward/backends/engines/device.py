@@ -30,13 +30,13 @@ def usable_device(name: str | torch.device) -> torch.device:
             f"device must be one that torch knows, such as cpu or cuda, got {name!r}"
         ) from None
     if device.type == "cuda" and not torch.cuda.is_available():
-        raise InvalidValue(f"device {device} is not to be had here: torch sees no CUDA; use cpu")
+        raise InvalidValue(f"device {device} is not available here: torch sees no CUDA; use cpu")
     try:
         tried = torch.ones(1, device=device)
         tried.cpu()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         why = str(error).strip().partition("\n")[0].rstrip(".")
-        raise InvalidValue(f"device {device} is not to be had here: {why}; use cpu") from None
+        raise InvalidValue(f"device {device} is not available here: {why}; use cpu") from None
     return tried.device  # with its number, as tensors have it
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from fedward.certificates.confidence.bound_input import Array, Side, check_request
 
 # The share of its capital that a bet may lose at most.
-_MOST_LOSS = 0.75
+MOST_LOSS = 0.75
 # So fine is the grid on which the bound is looked for; it is rounded to the safe side.
 _HALVINGS = 26
 # So many means at a time: their bets stay in the processor's cache.
@@ -97,7 +97,7 @@ def _lower(x: Array, error: float, horizon: Array) -> Array:
 
 
 def _largest_capital(x: Array, bets: Array, m: Array) -> Array:
-    most, capital, largest = _MOST_LOSS / m, np.ones_like(m), np.ones_like(m)
+    most, capital, largest = MOST_LOSS / m, np.ones_like(m), np.ones_like(m)
     factor, bet = np.empty_like(m), np.empty_like(m)
     # Beyond floating point a mean is refuted long since.
     with np.errstate(over="ignore"):

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import inspect
-import typing
-from collections.abc import Callable
 from typing import Any
 
-from fedward.attacks import MODEL_POISONINGS, POISONINGS
 from fedward.base.validate import InvalidValue, one_of
-from fedward.config.attack_section import AttackSection
+from fedward.config.listing import MODEL_POISONINGS, POISONINGS, PRESETS
+from fedward.config.part_source import NO_DEFAULT, PartSource
 from fedward.config.starter import usual_values as usual
-from fedward.core.types import LocalTrainer
-from fedward.local import DPSGD, SGD
-from fedward.presets import PRESETS
 
 
-def part(name: str, factory: Callable[..., Any], tag: str, supplied: tuple[str, ...]) -> dict[str, Any]:
+def part(name: str, source: PartSource, tag: str, supplied: tuple[str, ...]) -> dict[str, Any]:
     """The table of one part; ``supplied`` are arguments that files need not give."""
-    hints, own = typing.get_type_hints(factory), usual.OWN.get(name, {})
+    keys, own = source.keys, usual.OWN.get(name, {})
     table: dict[str, Any] = {tag: name}
-    for key, parameter in inspect.signature(factory).parameters.items():
+    for key, written in keys.items():
         # Where a policy may stand in its place the bound has no default, but one of them must be there.
-        needed = parameter.default is inspect.Parameter.empty or (key == "clip_bound" and "policy" in hints)
+        needed = written.default is NO_DEFAULT or (key == "clip_bound" and "policy" in keys)
         if key in supplied or not (needed or key in own):
             continue
         if key in own:
             table[key] = own[key]
-        elif hints[key] in (LocalTrainer, SGD):
+        elif written.annotation in ("LocalTrainer", "SGD"):
             table[key] = usual.SGD
-        elif hints[key] is DPSGD:
+        elif written.annotation == "DPSGD":
             table[key] = usual.DP_SGD
         elif key in usual.USUAL:
             table[key] = usual.USUAL[key]
@@ -51,12 +45,12 @@ def attack_table(preset: str, data: str, attack: str | None) -> dict[str, Any]:
     }
     if attack in MODEL_POISONINGS:
         table["model"] = [part(attack, MODEL_POISONINGS[attack], "name", ())]
-        parts = AttackSection.model_validate(table | {"knowledge": "cohort"}).build().model
-        if any(each.needs == "cohort" for each in parts):
+        if attack in usual.SEE_COHORT:
             table["knowledge"] = "cohort"
     return table
 
 
 def protects_examples(preset: str) -> bool:
     """Whether users of this preset protect their own examples."""
-    return typing.get_type_hints(PRESETS[preset]).get("local") is DPSGD
+    local = PRESETS[preset].keys.get("local")
+    return local is not None and local.annotation == "DPSGD"

@@ -6,29 +6,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from fedward.base.validate import one_of
-from fedward.config.attack_section import AttackSection
 from fedward.config.docstrings import in_short
-from fedward.config.experiment import EvaluationSection, Experiment, PrivacySection, from_content
-from fedward.config.listing import KINDS
-from fedward.config.sections import Section
+from fedward.config.listing import DATASETS, KINDS, MODELS, PRESETS
+from fedward.config.part_source import read_descriptions
 from fedward.config.starter import usual_values as usual
 from fedward.config.starter.part_table import attack_table, part, protects_examples
-from fedward.config.starter.toml_text import Line, comment_out, table
-from fedward.datasets import DATASETS
-from fedward.models import MODELS
-from fedward.presets import PRESETS
+from fedward.config.toml_text import Line, comment_out, table
 
 ROUNDS, EVERY = 30, 5
 
 # Keys that hold parts, and the kind that ``fedward list`` lists them under.
 _LISTED = {
-    "sampler": "sampler",
-    "local": "local trainer",
-    "server": "server step",
-    "policy": "clip policy",
-    "who": "attacker",
-    "data": "data poisoning",
-    "model": "model poisoning",
+    kind.place.rpartition(".")[2]: kind.name
+    for kind in KINDS.values()
+    if kind.place.startswith(("algorithm.", "attack."))
 }
 
 
@@ -39,8 +30,10 @@ def starter(
     model: str | None = None,
     attack: str | None = None,
     name: str = "FILE",
-) -> tuple[str, Experiment]:
-    """The text of an experiment file that runs as it is, and the experiment that it describes.
+) -> tuple[str, dict[str, Any]]:
+    """The text of an experiment file that runs as it is, and the tables that it holds.
+
+    No part is imported or made: whether a model or an attack fits the data is not known here.
 
     Args:
       preset: the algorithm.
@@ -66,11 +59,10 @@ def starter(
         "privacy": {"users": data_table.get("users", usual.USERS)},
     }
     attacked = attack_table(preset, data, attack)
-    experiment = from_content(content | ({"attack": attacked} if attack else {}), f"a starter of {preset}")
-    attack_lines = table("attack", _section(AttackSection, attacked, usual.ATTACK))
+    attack_lines = table("attack", _section("AttackSection", attacked, usual.ATTACK))
     lines = [
         *_heading(preset, name),
-        *table("", _section(Experiment, first)),
+        *table("", _section("Experiment", first)),
         *table("data", _part("data set", data_table)),
         *table("model", _part("model", content["model"])),
         *table("algorithm", _part("preset", algorithm)),
@@ -80,11 +72,11 @@ def starter(
             else []
         ),
         *(attack_lines if attack else comment_out(attack_lines)),
-        *_privacy(experiment, preset, content["privacy"]),
-        *table("evaluation", _section(EvaluationSection, content["evaluation"])),
+        *_privacy(preset, content["privacy"]),
+        *table("evaluation", _section("EvaluationSection", content["evaluation"])),
         *comment_out(_sweep(algorithm)),
     ]
-    return "\n".join(lines).strip() + "\n", experiment
+    return "\n".join(lines).strip() + "\n", content | ({"attack": attacked} if attack else {})
 
 
 def _part(kind: str, content: dict[str, Any]) -> list[Line]:
@@ -105,12 +97,12 @@ def _part(kind: str, content: dict[str, Any]) -> list[Line]:
     return sorted(lines, key=lambda line: not line.active)
 
 
-def _section(section: type[Section], given: dict[str, Any], more: dict[str, Any] | None = None) -> list[Line]:
+def _section(section: str, given: dict[str, Any], more: dict[str, Any] | None = None) -> list[Line]:
     """The keys of a table in the order of the file format; those with ``more`` values are comments."""
     values = (more or {}) | given
     return [
-        Line(key, values[key], _words(field.description or "", key), active=key in given)
-        for key, field in section.model_fields.items()
+        Line(key, values[key], _words(description, key), active=key in given)
+        for key, description in read_descriptions("fedward.config.experiment", section).items()
         if key in values
     ]
 
@@ -123,12 +115,11 @@ def _list(kind: str) -> str:
     return f": fedward list {kind.replace(' ', '-')}"
 
 
-def _privacy(experiment: Experiment, preset: str, content: dict[str, Any]) -> list[str]:
-    algorithm = experiment.algorithm.build(**(experiment.algorithm.trial or {}))
-    if algorithm.unproven:
-        none = f"# {preset} has no guarantee of privacy: {algorithm.unproven}."
-        return ["", none, *table("privacy", _section(PrivacySection, content))[1:]]
-    return table("privacy", _section(PrivacySection, content, usual.PRIVACY))
+def _privacy(preset: str, content: dict[str, Any]) -> list[str]:
+    if preset in usual.NO_NOISE:
+        none = f"# {preset} has no guarantee of privacy: no noise is added."
+        return ["", none, *table("privacy", _section("PrivacySection", content))[1:]]
+    return table("privacy", _section("PrivacySection", content, usual.PRIVACY))
 
 
 def _sweep(algorithm: dict[str, Any]) -> list[str]:

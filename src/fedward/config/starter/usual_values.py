@@ -46,6 +46,11 @@ USUAL: dict[str, Any] = {
 OWN: dict[str, dict[str, Any]] = {
     "insdp_fedsgd": _ONE_STEP,
     "dopamine": _ONE_STEP,
+    "composed": {
+        "policy": {"name": "fixed", "clip_bound": 1.0},
+        "aggregator": {"name": "mean"},
+        "mechanism": {"name": "gaussian", "multiplier": 2.0},
+    },
     "constrain_and_scale": {"norm": 1.0},
     "inner_product": {"factor": 0.5},
     "distributed": {"pattern": {"name": "square", "size": 4}},
@@ -112,3 +117,14 @@ ATTACK: dict[str, Any] = {
 }
 PRIVACY: dict[str, Any] = {"delta": 1e-3, "accountant": "pld", "budget": 10.0}
 """Of optional keys of [attack] and [privacy]: values that show their form."""
+
+SEE_COHORT = frozenset({"a_little_is_enough", "inner_product"})
+"""Attacks on updates that, with the values above, need to know the updates of others."""
+
+NO_NOISE = frozenset(
+    {
+        *("fedavg", "fedsgd", "norm_bounding"),
+        *("krum", "multi_krum", "median", "trimmed_mean", "geometric_median", "bulyan", "robust"),
+    }
+)
+"""Presets without a guarantee of privacy, because they add no noise."""

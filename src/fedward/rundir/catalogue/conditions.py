@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fedward.base.validate import InvalidValue
+from fedward.rundir.catalogue.facts import Fact
 
-_COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 _FORM = re.compile(r"\s*([^\s<>=!]+)\s*(<=|>=|!=|=|<|>)\s*(.*?)\s*", re.DOTALL)
 
 
@@ -21,13 +31,12 @@ class Condition:
     comparison: str
     value: float | str
 
-    def sql(self) -> tuple[str, tuple[Any, ...]]:
-        """As a condition on ``runs.path``; the comparison is one of six, everything else is a parameter."""
-        column = "number" if isinstance(self.value, float) else "word"
-        return (
-            f"path IN (SELECT path FROM facts WHERE key = ? AND {column} {self.comparison} ?)",
-            (self.key, self.value),
-        )
+    def is_met(self, known: Mapping[str, Fact]) -> bool:
+        """Whether what is known of a run meets it; a word and a number are never compared."""
+        if self.key not in known or isinstance(known[self.key], str) != isinstance(self.value, str):
+            return False
+        fact = known[self.key]
+        return _COMPARISONS[self.comparison](fact if isinstance(fact, str) else float(fact), self.value)
 
 
 def condition(text: str) -> Condition:

@@ -1,4 +1,4 @@
-"""Runs for other programs: CSV, JSON lines, TensorBoard, MLflow."""
+"""Runs for other programs: CSV, JSON lines, TensorBoard, MLflow. Rounds are counted from 1."""
 
 from __future__ import annotations
 
@@ -22,15 +22,12 @@ Row = dict[str, Any]
 def as_rows(runs: Iterable[RunFacts], *, rounds: bool = False) -> list[Row]:
     """One row a run with all its facts, or one a measured round with what was measured."""
     if rounds:
-        return [{"run": str(run.path), **dict(flat(record))} for run in runs for record in run.rounds]
-    return [
-        {"run": str(run.path), "kind": run.kind, "state": run.state, **run.facts, **_note(run)}
-        for run in runs
-    ]
-
-
-def _note(run: RunFacts) -> dict[str, str]:
-    return {"note": run.note} if run.note else {}
+        return [{"run": str(run.path), **dict(flat(record))} for run in runs for record in _measured(run)]
+    rows: list[Row] = []
+    for run in runs:
+        note = {"note": run.note} if run.note else {}
+        rows.append({"run": str(run.path), "kind": run.kind, "state": run.state, **run.facts, **note})
+    return rows
 
 
 def to_csv(runs: Sequence[RunFacts], out: Path, *, rounds: bool = False) -> None:
@@ -63,7 +60,7 @@ def to_tensorboard(runs: Sequence[RunFacts], out: Path, *, rounds: bool = False)
                 with SummaryWriter(f"{temporary}/{name}") as writer:
                     facts = "\n".join(f"| {key} | {value} |" for key, value in run.facts.items())
                     writer.add_text("experiment", f"| key | value |\n| --- | --- |\n{facts}", 0)
-                    for record in run.rounds:
+                    for record in _measured(run):
                         for key, value in _numbers(record).items():
                             writer.add_scalar(key.replace(".", "/"), value, record["round"])
             # All of them or, on a disk that is full, none.
@@ -97,8 +94,13 @@ def to_mlflow(runs: Sequence[RunFacts], out: Path, *, rounds: bool = False) -> N
             mlflow.set_tags({"kind": run.kind, "state": run.state})
             for key, value in run.facts.items():
                 mlflow.log_param(key, value)
-            for record in run.rounds:
+            for record in _measured(run):
                 mlflow.log_metrics(_numbers(record), step=record["round"])
+
+
+def _measured(run: RunFacts) -> Iterator[Row]:
+    """What was measured, with rounds counted from 1; the files of a run count from 0."""
+    return ({**record, "round": record["round"] + 1} for record in run.rounds)
 
 
 def _numbers(record: Mapping[str, Any]) -> dict[str, float]:

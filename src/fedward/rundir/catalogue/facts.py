@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from fedward.base.arrays_file import read_array
 from fedward.base.validate import InvalidValue
+from fedward.privacy import Guarantee
 from fedward.rundir.manifest import Manifest
-from fedward.rundir.replica_store import finished_blocks
-from fedward.rundir.results import MeasuredRound, ReplicasResult
+from fedward.rundir.replica_store import count_finished
+from fedward.rundir.results import InferenceResult, MeasuredRound, MembershipResult, Promise, Result
 from fedward.rundir.run_record import RunRecord
 from fedward.rundir.store import RunDirectory
 
@@ -26,13 +27,8 @@ FILES = (*LEDGERS, "rounds.jsonl", "certified.json", "sums.npz")
 _LONGEST = 600
 # Of a result: what belongs into a table.
 _RESULTS = (
-    "rounds",
-    "stopped_by_budget",
-    "accuracy",
-    "loss",
-    "attack_cost",
-    "test_examples",
-    "rejected_updates",
+    *("rounds", "stopped_by_budget", "accuracy", "loss", "attack_cost"),
+    *("test_examples", "rejected_updates"),
 )
 
 
@@ -65,12 +61,9 @@ def stamp(path: Path) -> str:
     scores = sorted(path.glob("scores-*.npz"))
     found = [*(path / name for name in FILES), *scores[-1:]]
     sizes = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in found if file.exists()]
-    contents = [(name, _digest(path / name)) for name in LEDGERS if (path / name).exists()]
+    ledgers = [file.read_bytes() for file in found if file.name in LEDGERS and file.exists()]
+    contents = [hashlib.blake2b(content, digest_size=16).hexdigest() for content in ledgers]
     return repr((sizes, contents, len(scores)))
-
-
-def _digest(file: Path) -> str:
-    return hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()
 
 
 def read(path: Path) -> RunFacts:
@@ -88,42 +81,39 @@ def _read(path: Path) -> RunFacts:
     experiment = dict(manifest.experiment)
     if not experiment:
         raise InvalidValue(f"{path / 'run.json'} is damaged or not of a run: it does not say 'experiment'")
-    variants = experiment.pop("variants", None)
-    about = experiment.pop("inference", None)
+    variants, about = experiment.pop("variants", None), experiment.pop("inference", None)
+    facts: dict[str, Fact]
     if variants is not None:
-        kind, shared = "replicas", _common_facts(list(variants.values()))
-        facts: dict[str, Fact] = {
-            **dict(flat(shared)),
-            "variants": len(variants),
-            "replicas": _replicas(path),
-        }
+        kind, facts = "replicas", dict(flat(_common_facts(list(variants.values()))))
+        facts |= {"variants": len(variants), "replicas": count_finished(path)}
     else:
-        kind = "run" if about is None else str(about.get("kind", "inference"))
-        facts = dict(flat(experiment))
-    if manifest.data.digest is not None:
-        facts["data.digest"] = manifest.data.digest
-    facts |= {f"versions.{key}": value for key, value in manifest.versions.items()}
-    facts |= {f"environment.{key}": value for key, value in flat(manifest.environment)}
-    for key in ("delta", "accountant", "engine"):
-        if (known := getattr(manifest, key)) not in (None, ""):
-            facts[key] = known
+        kind, facts = "run" if about is None else str(about.get("kind", "inference")), dict(flat(experiment))
+    computed = {
+        "data": {"digest": manifest.data.digest},
+        "versions": manifest.versions,
+        "environment": manifest.environment,
+        "delta": manifest.delta,
+        "accountant": manifest.accountant or None,
+        "engine": manifest.engine or None,
+    }
+    facts |= dict(flat(computed))
     result, note = directory.result(), ""
-    if result is not None:
-        facts |= dict(_collect_facts(result.to_json()))
-    if result is not None and not isinstance(result, ReplicasResult):
-        note = directory.spent(manifest, finished=True).problem
     measured = directory.metrics()
-    rounds = tuple(each.to_json() for each in measured)
-    planned = experiment.get("rounds")
-    if result is None and kind == "run":
-        facts |= dict(_facts_so_far(directory, manifest, measured))
-    elif result is None and kind != "replicas":
+    if isinstance(result, Promise):
+        facts |= _epsilon_facts(result.guarantee, result.statement)
+        note = directory.spent(manifest, finished=True).problem
+    if result is not None:
+        facts |= _result_facts(result)
+    elif kind == "run":
+        facts |= _facts_so_far(directory, manifest, measured)
+    elif kind != "replicas":
         # Of an inference attack each file is of one training, or of one round of the only one.
-        stored = sum(1 for _ in path.glob("scores-*-*.npz"))
         facts.pop("rounds", None)
-        facts["rounds" if kind == "property" else "trainings"] = stored
+        facts["rounds" if kind == "property" else "trainings"] = len(list(path.glob("scores-*-*.npz")))
+    planned = experiment.get("rounds")
     if isinstance(planned, int) and facts.get("rounds") != planned:
         facts["planned_rounds"] = planned
+    rounds = tuple(each.to_json() for each in measured)
     if result is None and rounds:
         facts |= {key: value for key, value in flat(rounds[-1]) if key != "round"}
         facts["measured_after"] = rounds[-1]["round"] + 1
@@ -134,19 +124,21 @@ def _read(path: Path) -> RunFacts:
 
 def _facts_so_far(
     directory: RunDirectory, manifest: Manifest, measured: Sequence[MeasuredRound]
-) -> Iterator[tuple[str, Fact]]:
+) -> dict[str, Fact]:
     """How far a run is and what it has spent: what is charged for the round under way is in it."""
+    spent = directory.spent(manifest, finished=False)
     run = RunRecord(
         path=directory.path,
         manifest=manifest,
         metrics=tuple(measured),
-        ledger=directory.ledger() if (directory.path / "ledger.json").exists() else None,
-        users=directory.user_ledgers(),
+        ledger=spent.ledger,
+        users=spent.users,
+        # Without the ledgers of its users the server's alone would say that nothing was spent.
+        unknown=spent.problem,
     )
-    yield "rounds", run.rounds
     guarantee = None if run.ledger is None and run.users is None else run.guarantee()
-    if guarantee is not None:
-        yield from _collect_facts({"guarantee": guarantee.to_json(), "statement": str(guarantee)})
+    facts = {} if guarantee is None else _epsilon_facts(guarantee, str(guarantee))
+    return {"rounds": run.rounds, **facts}
 
 
 def flat(content: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Fact]]:
@@ -164,25 +156,34 @@ def flat(content: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Fact]
             yield f"{prefix}{key}", value
 
 
-def _collect_facts(result: dict[str, Any]) -> Iterator[tuple[str, Fact]]:
-    guarantee = result.get("guarantee")
-    if isinstance(guarantee, dict):
-        # No guarantee has no ε: it is not zero and not infinite, it is not there.
-        yield from (
-            (key, guarantee[key]) for key in ("epsilon", "delta") if isinstance(guarantee.get(key), float)
-        )
-    if isinstance(result.get("statement"), str):
-        yield "statement", result["statement"]
-    for key in _RESULTS:
-        if isinstance(result.get(key), Fact):
-            yield key, result[key]
-    yield from flat({key: result[key] for key in result if key.startswith("attack_success")})
+def differing_keys(experiments: Sequence[Mapping[str, Any]]) -> dict[str, list[Fact | None]]:
+    """The dotted keys in which they differ, with the value of each; None where it is not set.
+
+    >>> differing_keys([{"seed": 1, "data": {"users": 5}}, {"seed": 1, "data": {"users": 6}}])
+    {'data.users': [5, 6]}
+    """
+    known = [dict(flat(dict(each))) for each in experiments]
+    keys = dict.fromkeys(key for each in known for key in each)
+    found = {key: [each.get(key) for each in known] for key in keys}
+    return {key: values for key, values in found.items() if len(set(map(json.dumps, values))) > 1}
+
+
+def _epsilon_facts(guarantee: Guarantee, statement: str) -> dict[str, Fact]:
+    # No guarantee has no ε: it is not zero and not infinite, it is not there.
+    epsilon = {"epsilon": guarantee.epsilon} if guarantee.private else {}
+    return {**epsilon, "delta": guarantee.delta, "statement": statement}
+
+
+def _result_facts(result: Result) -> dict[str, Fact]:
+    """What a result says that belongs into a table."""
+    content = result.to_json()
+    facts = {key: content[key] for key in _RESULTS if isinstance(content.get(key), Fact)}
+    facts |= dict(flat({key: content[key] for key in content if key.startswith("attack_success")}))
     # Of several inference attacks the best one counts: the largest area under a ROC curve.
-    attacks = result.get("attacks")
-    areas = [each.get("auc") for each in (result, *(attacks.values() if isinstance(attacks, dict) else ()))]
-    found = [each["value"] for each in areas if isinstance(each, dict)]
-    if found:
-        yield "auc", max(found)
+    if isinstance(result, InferenceResult):
+        attacks = result.attacks.values() if isinstance(result, MembershipResult) else [result]
+        facts["auc"] = max(each.auc.value for each in attacks)
+    return facts
 
 
 def _common_facts(experiments: list[dict[str, Any]]) -> dict[str, Any]:
@@ -195,11 +196,3 @@ def _common_facts(experiments: list[dict[str, Any]]) -> dict[str, Any]:
         elif isinstance(value, dict) and all(isinstance(other.get(key), dict) for other in others):
             common[key] = _common_facts([each[key] for each in experiments])
     return common
-
-
-def _replicas(path: Path) -> int:
-    blocks = finished_blocks(path)
-    if blocks:
-        return blocks[-1][1]
-    sums = path / "sums.npz"
-    return int(read_array(sums, "replicas")) if sums.exists() else 0

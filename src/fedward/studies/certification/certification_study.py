@@ -16,22 +16,20 @@ from fedward.certificates.certified import Certified, certify_setting
 from fedward.certificates.claims import Claims
 from fedward.certificates.claims_draw import CostClaims
 from fedward.certificates.measured_cost import AttackCosts, attack_costs
+from fedward.certificates.replica_scores import Replicas
 from fedward.certificates.setting import Setting
-from fedward.certificates.tally import Scores
 from fedward.config import experiment as config
 from fedward.config.vary import Axis, variants
 from fedward.core.digest import data_digest
-from fedward.rundir.replica_draw import require_draw
-from fedward.rundir.replica_store import ReplicaDirectory
+from fedward.rundir.replica_store import ReplicaDirectory, count_finished, require_draw
 from fedward.rundir.results import ReplicasResult
 from fedward.rundir.store import RunDirectory, open_run
-from fedward.studies.certification.attacked_variants import Attacked, attacked_variants
+from fedward.studies.certification.attacked_variants import attacked_variants
 from fedward.studies.certification.claimed_setting import setting_of
 from fedward.studies.certification.fixed_claims import fix_claims
-from fedward.studies.certification.replica_costs import cost_bound, costs_of_replicas
 from fedward.studies.progress import Progress
-from fedward.studies.replicas.replica_results import load_replicas, load_tally
-from fedward.studies.replicas.replica_study import ReplicaRun, manifest_of, prepare_variants, run_replicas
+from fedward.studies.replicas.replica_results import cost_bound, load_costs, load_replicas, load_tally
+from fedward.studies.replicas.replica_study import ReplicaRun, prepare_variants, run_replicas
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,29 +40,15 @@ class Certification:
       claims: what is certified, with what confidence.
       wanted: the trainings.
       settings: what the certificate of each variant is about.
-      attackers: the numbers of attackers whose cost is measured, 0 first; none for predictions.
-      attacked: the variants under each of these numbers.
-      cost_bounds: C̄ of each variant, where costs are certified.
+      costs: what is claimed about the cost of an attack; None where predictions are certified.
+      names: of each variant and number of attackers, the name of its trainings.
     """
 
     claims: Claims
     wanted: ReplicaRun
     settings: Mapping[str, Setting]
-    attackers: tuple[int, ...] = ()
-    attacked: Attacked | None = None
-    cost_bounds: Mapping[str, float]
-
-    @property
-    def tallied(self) -> bool:
-        """Whether counts of votes are enough, or the scores of every replica are needed."""
-        return _needs_votes_only(self.claims)
-
-    @property
-    def costs(self) -> CostClaims | None:
-        """What is claimed about the cost of an attack; None where predictions are certified."""
-        if not self.attackers:
-            return None
-        return CostClaims(attackers=self.attackers, bounds=self.cost_bounds)
+    costs: CostClaims | None
+    names: Mapping[tuple[str, int], str]
 
     @contextmanager
     def open(self, path: Path, compute: Compute) -> Iterator[Begun]:
@@ -72,14 +56,13 @@ class Certification:
             yield Begun(run, begin_certification(self, run, compute))
 
     def steps(self, place: Begun, compute: Compute) -> Iterator[Progress]:
-        wanted = place.certification.wanted
-        return run_replicas(wanted, ReplicaDirectory(place.run, save_space=wanted.save_space), compute)
+        return run_replicas(place.certification.wanted, place.run, compute)
 
     def result(self, place: Begun) -> Outcome:
         path, begun = place.run.path, place.certification
-        if begun.attackers:
-            return Outcome(costs=certify_costs(begun, path))
-        return Outcome(predictions=certify_predictions(begun, path))
+        if begun.costs is not None:
+            return Outcome(costs=_certify_costs(begun, begun.costs, path))
+        return Outcome(predictions=_certify_predictions(begun, path))
 
 
 @dataclass(frozen=True)
@@ -124,10 +107,11 @@ def plan_certification(
     numbers = _numbers(content, attackers)
     if numbers:
         _require_one_cost(claims)
-    names = list(variants(content, axes))
-    attacked = attacked_variants(content, axes, numbers, source, data) if numbers else None
-    contents = variants(content, axes) if attacked is None else attacked.contents
-    experiments = {name: config.from_content(each, source) for name, each in contents.items()}
+    varied = variants(content, axes)
+    attacked = {(name, 0): (name, each) for name, each in varied.items()}
+    if numbers:
+        attacked = attacked_variants(content, axes, numbers, source, data)
+    experiments = {name: config.from_content(each, source) for name, each in attacked.values()}
     if save_space and not (_needs_votes_only(claims) or numbers):
         raise InvalidValue(
             "--save-space needs --score vote, or an attack: bounds on confidences and by other methods than "
@@ -140,15 +124,14 @@ def plan_certification(
         block=block,
     )
     digest = data_digest(wanted.first.federation)
-    clean = {name: wanted.variants[attacked.names[name, 0] if attacked else name] for name in names}
-    return Certification(
-        claims=claims,
-        wanted=wanted,
-        settings={name: setting_of(claims, setup, digest) for name, setup in clean.items()},
-        attackers=numbers,
-        attacked=attacked,
-        cost_bounds={name: cost_bound(setup) for name, setup in clean.items()} if numbers else {},
-    )
+    clean = {name: wanted.variants[attacked[name, 0][0]] for name in varied}
+    settings = {name: setting_of(claims, setup, digest) for name, setup in clean.items()}
+    costs = None
+    if numbers:
+        bounds = {name: cost_bound(setup) for name, setup in clean.items()}
+        costs = CostClaims(attackers=numbers, bounds=bounds)
+    names = {key: name for key, (name, _) in attacked.items()}
+    return Certification(claims=claims, wanted=wanted, settings=settings, costs=costs, names=names)
 
 
 def begin_certification(certification: Certification, run: RunDirectory, compute: Compute) -> Certification:
@@ -158,10 +141,10 @@ def begin_certification(certification: Certification, run: RunDirectory, compute
     method allows for several.
     """
     wanted, claims = certification.wanted, certification.claims
-    run.begin(manifest_of(wanted, compute))
+    run.begin(wanted.manifest(wanted.first.engine(compute)))
     directory = ReplicaDirectory(run, save_space=wanted.save_space)
     block = directory.load_block(list(wanted.variants))
-    finished = directory.finished()
+    finished = count_finished(run.path)
     for count, what in ((finished, "are finished"), (block.stop if block else 0, "are under way")):
         if count > wanted.replicas:
             got = f"{wanted.replicas} where {count} {what}"
@@ -185,29 +168,35 @@ def begin_certification(certification: Certification, run: RunDirectory, compute
     return replace(certification, claims=claims, wanted=wanted, settings=settings)
 
 
-def certify_predictions(certification: Certification, path: Path) -> dict[str, Certified]:
+def _certify_predictions(certification: Certification, path: Path) -> dict[str, Certified]:
     """Certifies the predictions of each variant, and stores certificates with the scores behind them."""
-    found = {}
+    claims, found = certification.claims, {}
     for name, setting in certification.settings.items():
-        caveat = certification.wanted.variants[name].caveat
-        found[name] = certify_setting(setting, _scores(certification, path, name), caveat)
-        _write(path, found[name], name if len(certification.settings) > 1 else None)
+        scores = load_tally(path, name) if _needs_votes_only(claims) else load_replicas(path, name)
+        if isinstance(scores, Replicas) and claims.score == "vote":
+            scores = scores.votes()
+        found[name] = certify_setting(setting, scores, certification.wanted.variants[name].caveat)
+        ending = f"-{name}" if len(certification.settings) > 1 else ""
+        # The scores first, so that no certificate is ever without.
+        file = f"certificate-scores{ending}.npz"
+        write_atomically(path / file, found[name].replicas.to_bytes())
+        write_atomically(path / f"certificate{ending}.json", dumps(found[name].certificate, file).encode())
     return found
 
 
-def certify_costs(certification: Certification, path: Path) -> dict[str, AttackCosts]:
+def _certify_costs(certification: Certification, costs: CostClaims, path: Path) -> dict[str, AttackCosts]:
     """The cost of the attack on each variant, measured and bounded."""
-    wanted, attacked, found = certification.wanted, certification.attacked, {}
-    assert attacked is not None  # only asked for under attack
+    found = {}
     for name, setting in certification.settings.items():
-        own = {k: attacked.names[name, k] for k in certification.attackers}
-        measured = {k: costs_of_replicas(wanted.variants[each], path, each) for k, each in own.items()}
-        bound = certification.cost_bounds[name]
-        found[name] = attack_costs(setting, bound, measured, most=max(certification.attackers))
+        own = {k: certification.names[name, k] for k in costs.attackers}
+        setups = certification.wanted.variants
+        measured = {k: load_costs(path, each, setups[each]) for k, each in own.items()}
+        found[name] = attack_costs(setting, costs.bounds[name], measured, most=max(costs.attackers))
     return found
 
 
 def _needs_votes_only(claims: Claims) -> bool:
+    """Whether counts of votes are enough, or the scores of every replica are needed."""
     return claims.score == "vote" and claims.confidence.method == "clopper_pearson"
 
 
@@ -239,18 +228,3 @@ def _require_one_cost(claims: Claims) -> None:
                 f"--{name} is about predictions: the cost of an attack (--attackers) is one mean, bounded by "
                 f"betting, got {got}"
             )
-
-
-def _scores(certification: Certification, path: Path, variant: str) -> Scores:
-    if certification.tallied:
-        return load_tally(path, variant)
-    scores = load_replicas(path, variant)
-    return scores.votes() if certification.claims.score == "vote" else scores
-
-
-def _write(path: Path, found: Certified, variant: str | None) -> None:
-    """A certificate and its scores side by side; the scores first, so that none is ever without."""
-    ending = f"-{variant}" if variant else ""
-    name = f"certificate-scores{ending}.npz"
-    write_atomically(path / name, found.replicas.to_bytes())
-    write_atomically(path / f"certificate{ending}.json", dumps(found.certificate, name).encode())

@@ -13,16 +13,17 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from fedward.base.durable_files import write_atomically
+from fedward.base.durable_files import write_if_changed
 from fedward.base.randomness import check_draw
 from fedward.base.validate import InvalidValue
 from fedward.certificates.claims import Claims
 from fedward.certificates.claims_draw import CostClaims
 from fedward.certificates.confidence import ANY_TIME, Confidence
-from fedward.rundir.file_record import FileRecord
-from fedward.rundir.record_files import certificates, json_object
+from fedward.rundir.certified_record import certificate_files, read_certificate
+from fedward.rundir.file_record import FileRecord, json_object
 
 _FILE = "claims.json"
+_REMEDY = "put back a copy, or use another --out"
 _ANOTHER = "use another --out: other claims get fresh replicas there, with other sampling and other noise"
 
 
@@ -92,6 +93,8 @@ def fix_claims(
     stored = list(_read_claims(path, variants))
     certified = any(path.glob("certificate*.json*")) or (path / "certified.json").exists()
     draw = claims.draw(costs)
+    goes_on = costs is None and claims.confidence.method in ANY_TIME
+    hint = f" (only --method {' or '.join(ANY_TIME)} allows going on after a look)" if costs is None else ""
     if finished or under_way or certified:
         if not stored:
             # Of `fedward replicas`: whoever has seen them can choose what to claim about them.
@@ -105,18 +108,28 @@ def fix_claims(
                     f"what is claimed must be fixed beforehand, got other claims than {path} was begun with: "
                     f"{changed}; {_ANOTHER}"
                 )
-        draw = _kept_draw(path, stored[0], draw, claims.replicas, costs)
+        # Empty in an older directory.
+        kept = check_draw(stored[0].draw)
+        if kept not in ("", draw):
+            _require_planned(claims.replicas, stored[:1], hint)
+            raise InvalidValue(f"{path / _FILE} is damaged, its draw is not that of its claims; {_ANOTHER}")
+        draw = kept
     looks = {look for each in stored if certified for look in each.looks}
     if shown is not None:
         # A look that was planned, and then killed before it, was none.
         looks = {look for look in looks if look <= shown} | {shown}
-    claims = replace(claims, earlier=_earlier(claims, sorted(looks), costs))
+    if not (looks <= {claims.replicas} or (goes_on and max(looks) <= claims.replicas)):
+        seen = " and ".join(map(str, sorted(looks)))
+        raise InvalidValue(
+            f"number of replicas must be fixed beforehand, got {claims.replicas} where the results of {seen} "
+            f"were shown already{hint}; {_ANOTHER}"
+        )
+    claims = replace(claims, earlier=tuple(sorted(looks - {claims.replicas})))
     # In a directory without a draw `fedward replicas` may have shown any number of them since.
     if looks and not claims.earlier and claims.confidence.method not in ANY_TIME:
-        _require_planned(claims.replicas, stored, costs)
+        _require_planned(claims.replicas, stored, hint)
     text = json.dumps(_claims_now(claims, draw, costs).to_json(), indent=2) + "\n"
-    if not (path / _FILE).exists() or (path / _FILE).read_text(encoding="utf8") != text:
-        write_atomically(path / _FILE, text.encode())
+    write_if_changed(path / _FILE, text.encode())
     return claims, draw
 
 
@@ -127,61 +140,33 @@ def _claims_now(claims: Claims, draw: str, costs: CostClaims | None) -> StoredCl
     )
 
 
-def _kept_draw(path: Path, stored: StoredClaims, own: str, replicas: int, costs: CostClaims | None) -> str:
-    """The draw of the replicas that are there: that of the claims, or empty in an older directory."""
-    draw = check_draw(stored.draw)
-    if draw in ("", own):
-        return draw
-    _require_planned(replicas, [stored], costs)
-    raise InvalidValue(f"{path / _FILE} is damaged, its draw is not that of its claims; {_ANOTHER}")
-
-
-def _require_planned(replicas: int, stored: Sequence[StoredClaims], costs: CostClaims | None) -> None:
+def _require_planned(replicas: int, stored: Sequence[StoredClaims], hint: str) -> None:
     for each in stored:
         if each.looks[-1] != replicas:
             raise InvalidValue(
                 f"number of replicas must be fixed beforehand, got {replicas} where {each.looks[-1]} were "
-                f"claimed before they were trained{_words_on_method(costs)}; {_ANOTHER}"
+                f"claimed before they were trained{hint}; {_ANOTHER}"
             )
-
-
-def _earlier(claims: Claims, looks: list[int], costs: CostClaims | None) -> tuple[int, ...]:
-    replicas, earlier = claims.replicas, tuple(look for look in looks if look < claims.replicas)
-    if set(looks) <= {replicas}:
-        return ()
-    if costs is None and claims.confidence.method in ANY_TIME and looks[-1] <= replicas:
-        return earlier
-    seen = " and ".join(map(str, looks))
-    raise InvalidValue(
-        f"number of replicas must be fixed beforehand, got {replicas} where the results of {seen} were shown "
-        f"already{_words_on_method(costs)}; {_ANOTHER}"
-    )
-
-
-def _words_on_method(costs: CostClaims | None) -> str:
-    """Which method lets replicas be added; none does for costs."""
-    return (
-        "" if costs is not None else f" (only --method {' or '.join(ANY_TIME)} allows going on after a look)"
-    )
 
 
 def _read_claims(path: Path, variants: Sequence[str]) -> Iterator[StoredClaims]:
     """What was claimed before: as it was stored, or, by an older fedward, as far as its results say it."""
     if (path / _FILE).exists():
-        yield _read(path / _FILE, json_object(path / _FILE))
+        yield StoredClaims.read(json_object(path / _FILE) or {}, path / _FILE, _REMEDY)
         return
-    found = certificates(path, variants)
-    for each in found.values():
+    found = certificate_files(path, variants)
+    for each in map(read_certificate, found.values()):
         setting = each.setting
         yield StoredClaims.of(
             setting.confidence, each.score, setting.threats, setting.attendance, draw=each.draw
         )
-    if not found and (content := json_object(path / "certified.json")):
-        yield from (_read(path / "certified.json", _summarise(each)) for each in content.values())
+    summary = path / "certified.json"
+    if not found and (content := json_object(summary)):
+        yield from (StoredClaims.read(_summarise(each), summary, _REMEDY) for each in content.values())
 
 
-def _summarise(found: Any) -> dict[str, Any] | None:
-    """What a summary says that older versions wrote, of predictions or of costs; None if it is none."""
+def _summarise(found: Any) -> dict[str, Any]:
+    """What a summary says that older versions wrote, of predictions or of costs; nothing if it is none."""
     try:
         if "measured" in found:
             claimed = {"looks": [each["replicas"] for each in found["measured"][:1]]}
@@ -189,9 +174,5 @@ def _summarise(found: Any) -> dict[str, Any] | None:
             claimed = {"looks": [found["replicas"]], "error": found["error"]}
         modes = {curve["mode"] for curve in found["lines" if "measured" in found else "curves"]}
     except (KeyError, TypeError):
-        return None
+        return {}
     return claimed | {"threats": sorted(modes - {"paper"})}
-
-
-def _read(file: Path, content: dict[str, Any] | None) -> StoredClaims:
-    return StoredClaims.read(content or {}, file, "put back a copy, or use another --out")

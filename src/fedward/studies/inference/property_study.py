@@ -12,9 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from fedward.attacks.inference import Property, PropertyInference, deal, judge_rounds, property_rounds
@@ -22,30 +25,21 @@ from fedward.attacks.inference.dealing import require_property
 from fedward.attacks.inference.participant import Observation
 from fedward.attacks.inference.property import check_property
 from fedward.backends.compute import IN_PROCESS, Compute
-from fedward.backends.open import engine_in_words, open_backend
 from fedward.backends.protocol import Backend
-from fedward.base import json_lines as lines
-from fedward.base.arrays_file import check_arrays, read_arrays, write_arrays
-from fedward.base.durable_files import remove_leftovers, write_atomically
+from fedward.base.arrays_file import Arrays, check_arrays, read_arrays, write_arrays
 from fedward.base.validate import InvalidValue
 from fedward.config.experiment import Experiment
 from fedward.core.digest import tensor_digest
-from fedward.rundir import checkpoint
+from fedward.core.federation import Federation
+from fedward.core.types import ServerState
+from fedward.datasets import PROPERTIES
 from fedward.rundir.manifest import Manifest
 from fedward.rundir.results import PropertyResult
 from fedward.rundir.store import RunDirectory
-from fedward.studies.inference.inference_files import (
-    SaveClock,
-    attack_manifest,
-    load_state,
-    require_no_attack,
-    require_seeded_noise,
-    state_spending,
-)
-from fedward.studies.inference.properties import read_property
-from fedward.studies.progress import Clock, Progress
+from fedward.studies.inference import attacked_trainings as attacked
+from fedward.studies.progress import Progress
 from fedward.studies.study import open_run_directory
-from fedward.studies.training.setup import Setup, prepare
+from fedward.studies.training.setup import Setup
 
 _FINAL = "scores-final.npz"
 
@@ -58,20 +52,57 @@ class PropertyRun:
     config: PropertyInference
     has_property: Tensor
 
+    open = open_run_directory
+
     def manifest(self, engine: str = "") -> Manifest:
         """What is run. The classifier is trained in the end, from what is stored: it may change."""
         later = ("trees", "warm_up")
         config = {key: value for key, value in asdict(self.config).items() if key not in later}
         about = {"kind": "property", "property": tensor_digest(self.has_property), **config}
-        return attack_manifest(self.setup, about, engine)
+        return attacked.manifest_of(self.setup, about, engine)
 
-    open = open_run_directory
+    def steps(self, place: RunDirectory, compute: Compute = IN_PROCESS) -> Iterator[Progress]:
+        """Trains and watches what is left of the training; yields after every round."""
+        place.begin(self.manifest(self.setup.engine(compute)))
+        training = attacked.AttackedTraining(
+            checkpoint=place.path / "checkpoint.pt",
+            scores=place.path / _FINAL,
+            rounds=partial(self._watch, place.path),
+            ask=self._accuracy,
+        )
+        missing = [] if training.scores.exists() else [training]
+        yield from attacked.run_trainings(self.setup, missing, 1, compute)
 
-    def steps(self, place: RunDirectory, compute: Compute) -> Iterator[Progress]:
-        return run_property(self, place, compute)
+    def _watch(self, path: Path, **options: Any) -> Iterator[ServerState]:
+        parts = self.setup.algorithm, self.setup.model, self.setup.federation, self.has_property
+        for state, seen in property_rounds(self.config, *parts, **options):
+            # The snapshot first: a state on disk has all snapshots before it beside it.
+            arrays = {"truth": np.array(seen.truth), "seen": seen.seen, "simulated": seen.simulated}
+            write_arrays(_file(path, seen.round), arrays)
+            yield state
+
+    def _accuracy(self, backend: Backend, state: ServerState) -> Arrays:
+        test = self.setup.federation.test
+        accuracy = np.nan if test is None else backend.evaluate(state.parameters, test).accuracy
+        return {"rounds": np.array(state.round), "accuracy": np.array(accuracy)}
 
     def result(self, place: RunDirectory) -> tuple[Property, PropertyResult]:
-        return finish_property(self, place)
+        """What the attacker finds, from the files of a finished training; stored, and in both forms."""
+        setup, path, users = self.setup, place.path, self.setup.federation.num_users
+        if not (path / _FINAL).exists():
+            raise InvalidValue(f"{path} must hold a finished training, got none: train it first")
+        final = read_arrays(path / _FINAL)
+        rounds, accuracy = int(final["rounds"]), float(final["accuracy"])
+        found = judge_rounds(
+            setup.algorithm,
+            users,
+            [_load(path, round) for round in range(rounds)],
+            seed=setup.experiment.seed,
+            trees=self.config.trees,
+            warm_up=self.config.warm_up,
+        )
+        content = found.to_json() | {"accuracy": accuracy}
+        return found, attacked.save_result(place, setup, PropertyResult, content, users, rounds)
 
 
 def prepare_property(
@@ -89,9 +120,8 @@ def prepare_property(
         example of the federation, in its order, or ``label:C`` for all examples of class C.
       users: deals the examples anew to so many users, as Miao et al. do; None leaves them where they are.
     """
-    require_no_attack(experiment)
-    federation = experiment.load_data(data_dir)
-    having = require_property(federation, read_property(which, experiment, federation, data_dir))
+    federation = attacked.load_unattacked(experiment, data_dir)
+    having = require_property(federation, _read_property(which, experiment, federation, data_dir))
     if users is not None:
         federation, having = deal(
             federation,
@@ -102,89 +132,43 @@ def prepare_property(
             victim=config.victim,
         )
     check_property(config, federation, having, rounds=experiment.rounds)
-    setup = prepare(experiment, federation=federation)
-    require_seeded_noise(setup)
+    setup = attacked.prepare_seeded(experiment, federation)
     return PropertyRun(setup=setup, config=config, has_property=having)
 
 
-def run_property(
-    wanted: PropertyRun,
-    directory: RunDirectory,
-    compute: Compute = IN_PROCESS,
-) -> Iterator[Progress]:
-    """Trains and watches what is left of the training; yields after every round."""
-    setup = wanted.setup
-    words = engine_in_words(setup.model, setup.federation, compute.check())
-    directory.begin(wanted.manifest(words))
-    remove_leftovers(directory.path)
-    if (directory.path / _FINAL).exists():
-        return
-    with open_backend(setup.model, setup.federation, compute) as backend:
-        yield from _run(wanted, directory.path, backend)
-
-
-def _run(wanted: PropertyRun, path: Path, backend: Backend) -> Iterator[Progress]:
-    setup = wanted.setup
-    experiment, federation, algorithm = setup.experiment, setup.federation, setup.algorithm
-    file = path / "checkpoint.pt"
-    state, save = load_state(file), SaveClock()
-    done = 0 if state is None else state.round
-    clock = Clock({"round": experiment.rounds})
-    clock.skip("round", done)
-    steps = property_rounds(
-        wanted.config,
-        algorithm,
-        setup.model,
-        federation,
-        wanted.has_property,
-        backend,
-        rounds=experiment.rounds,
-        seed=experiment.seed,
-        state=state,
-        budget=experiment.make_budget(algorithm, federation),
-    )
-    for state, observation in steps:
-        # The snapshot first: a state on disk has all snapshots before it beside it.
-        _save(path, observation)
-        if save.due():
-            write_atomically(file, checkpoint.to_bytes(state))
-        clock.tick("round", measured=state.round > done + 1)
-        yield clock.progress()
-    assert state is not None  # a budget covers the first round, or the training was refused
-    test = federation.test
-    accuracy = np.nan if test is None else backend.evaluate(state.parameters, test).accuracy
-    write_arrays(path / _FINAL, {"rounds": np.array(state.round), "accuracy": np.array(accuracy)})
-    file.unlink(missing_ok=True)
-
-
-def finish_property(wanted: PropertyRun, directory: RunDirectory) -> tuple[Property, PropertyResult]:
-    """What the attacker finds, from the files of a finished training; writes it, and returns both forms."""
-    setup, config, path = wanted.setup, wanted.config, directory.path
-    if not (path / _FINAL).exists():
-        raise InvalidValue(f"{path} must hold a finished training, got none: train it first")
-    final = read_arrays(path / _FINAL)
-    rounds, accuracy = int(final["rounds"]), float(final["accuracy"])
-    found = judge_rounds(
-        setup.algorithm,
-        setup.federation.num_users,
-        [_load(path, round) for round in range(rounds)],
-        seed=setup.experiment.seed,
-        trees=config.trees,
-        warm_up=config.warm_up,
-    )
-    about = state_spending(directory.path, setup, setup.federation.num_users, rounds)
-    result = PropertyResult(**lines.replace_non_finite(found.to_json() | {"accuracy": accuracy}), **about)
-    directory.save_result(result)
-    return found, result
+def _read_property(
+    which: str, experiment: Experiment, federation: Federation, data_dir: Path | None
+) -> Tensor:
+    """Which training examples have the property: by name, from a file, or by class."""
+    if which.startswith("label:"):
+        name = which.removeprefix("label:")
+        if not name.isdecimal() or int(name) >= federation.num_classes:
+            raise InvalidValue(
+                f"class of the property must be from 0 to {federation.num_classes - 1}, got {name!r}"
+            )
+        return federation.examples.y == int(name)
+    path, section = Path(which), experiment.data
+    if path.suffix != ".npy":
+        if section.part not in PROPERTIES:
+            raise InvalidValue(
+                f"property must be a .npy file or label:CLASS, as {section.part} has no names for any, "
+                f"got {which!r}"
+            )
+        options = {name: value for name, value in section if name != section.tag}
+        if data_dir is not None:
+            options["data_dir"] = data_dir
+        named: Tensor = PROPERTIES[section.part](which, seed=experiment.seed, **options)[0]
+        return named
+    try:
+        return torch.from_numpy(np.load(path, allow_pickle=False))
+    except FileNotFoundError:
+        raise InvalidValue(f"there is no file {path}") from None
+    except (OSError, ValueError, TypeError) as error:
+        raise InvalidValue(f"{path} cannot be read as an array: {error}") from error
 
 
 def _file(path: Path, round: int) -> Path:
     return path / f"scores-round-{round:06d}.npz"
-
-
-def _save(path: Path, seen: Observation) -> None:
-    arrays = {"truth": np.array(seen.truth), "seen": seen.seen, "simulated": seen.simulated}
-    write_arrays(_file(path, seen.round), arrays)
 
 
 def _load(path: Path, round: int) -> Observation:

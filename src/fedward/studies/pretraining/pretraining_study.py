@@ -12,13 +12,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fedward.backends.compute import IN_PROCESS, Compute
+from fedward.backends.compute import Compute
 from fedward.backends.engines.choice import Engine
 from fedward.base.durable_files import remove_leftovers, write_atomically
 from fedward.base.locking import hold_lock
 from fedward.base.randomness import stream
-from fedward.base.validate import InvalidValue
+from fedward.base.validate import InvalidValue, add_to_errors
 from fedward.config.model_section import initial_model
+from fedward.config.own_parts import own_code
 from fedward.config.pretraining_file import PretrainingFile
 from fedward.core.check import check_output
 from fedward.core.digest import data_digest, tensor_digest
@@ -72,8 +73,61 @@ class Pretraining:
             remove_leftovers(place.parent, place.name)
             yield path
 
-    def steps(self, place: Path, compute: Compute) -> Iterator[Progress]:
-        return _pretrain(self, place, compute, _SECONDS)
+    def steps(self, place: Path, compute: Compute, seconds: float = _SECONDS) -> Iterator[Progress]:
+        """Trains, or goes on where the file was left; yields after every part.
+
+            w = w - η_e v,    v = μ v + ∇L(w; batch) + λ w
+
+        Every epoch goes once through all examples of all users in a fresh order, in parts of about 5,000;
+        the momentum starts from zero in each part. Killed and started again it gives the same bits. More
+        epochs of the same training go on from a finished file. There is no privacy: whoever has the weights
+        has learnt from the data, and no ε of a later training covers it.
+
+        Args:
+          place: the file of weights, written after every epoch and every so many seconds.
+          compute: where it is trained; by one worker, whatever it says of them.
+          seconds: how long a kill may set the training back, besides the part that it falls into.
+        """
+        about, tensors = _read_progress(self, place)
+        spec, model = ParameterSpec.of(self.model), self.model
+        parameters = spec.flatten(model)
+        for name, view in spec.views(parameters).items():
+            view.copy_(tensors[name])
+        trainer, examples, test = self.file.training.build(), self.federation.examples, self.federation.test
+        worker = Engine(model, compute.device, compute.choice)
+        clock, saved = Clock({"part": about.wanted * self.parts}), time.monotonic()
+        clock.skip("part", about.epochs * self.parts + about.parts)
+        yield clock.progress(accuracy=_accuracy(about))
+        while not about.finished:
+            order, seeds = self.order(about.epochs)
+            start = about.parts * self.part
+            chosen = examples.select(torch.from_numpy(order[start : start + self.part]))
+            job = Job(
+                parameters=parameters,
+                user=0,
+                num_examples=len(chosen),
+                trainer=trainer.at_round(about.epochs, ()),
+                seed=seeds[about.parts],
+            )
+            parameters = parameters + worker.train(job, chosen).update
+            if not bool(torch.isfinite(parameters).all()):
+                raise InvalidValue(
+                    f"pre-training diverged in epoch {about.epochs + 1}: its weights are no longer finite; "
+                    "try a lower learning rate"
+                )
+            about = replace(about, parts=about.parts + 1)
+            if about.parts == self.parts:
+                about = replace(about, epochs=about.epochs + 1, parts=0)
+                if test is not None and len(test):
+                    measured = worker.evaluate(parameters, test).accuracy
+                    about = replace(about, accuracy=(*about.accuracy, measured))
+            if about.parts == 0 or time.monotonic() - saved >= seconds:
+                content = weights_file.to_bytes(about, weights_file.copy_trained(spec, parameters))
+                write_atomically(place, content)
+                saved = time.monotonic()
+            clock.tick("part")
+            yield clock.progress(accuracy=_accuracy(about))
+        spec.load(model, parameters)
 
     def result(self, place: Path) -> About:
         return weights_file.from_bytes(place.read_bytes(), str(place))[0]
@@ -87,8 +141,10 @@ def prepare(file: PretrainingFile, data_dir: Path | None = None) -> Pretraining:
     _check_epochs(file)
     tables = {key: getattr(file, key).model_dump(mode="json") for key in ("model", "data", "training")}
     # Where files lie is not part of what is trained; what is in them is.
-    tables["model"].pop("weights")
+    tables["model"].pop("weights", None)
     tables["data"].pop("data_dir", None)
+    if code := own_code(file):
+        tables["model"]["code"] = code
     about = About(
         model=tables["model"],
         data=tables["data"] | {"digest": data_digest(federation)},
@@ -106,74 +162,8 @@ def _check_epochs(file: PretrainingFile) -> None:
     """A learning rate that has fallen to zero would end the training in the epoch in which it does."""
     trainer = file.training.build()
     for epoch in trainer.decisive_rounds(file.epochs):
-        try:
+        with add_to_errors("training: ", f" in epoch {epoch} of {file.epochs} (epochs are counted from 0)"):
             trainer.at_round(epoch, ())
-        except InvalidValue as error:
-            raise InvalidValue(
-                f"training: {error} in epoch {epoch} of {file.epochs} (epochs are counted from 0)"
-            ) from error
-
-
-def pretrain(
-    wanted: Pretraining, path: Path, compute: Compute = IN_PROCESS, *, seconds: float = _SECONDS
-) -> Iterator[Progress]:
-    """Trains, or goes on where the file was left; yields after every part.
-
-        w = w - η_e v,    v = μ v + ∇L(w; batch) + λ w
-
-    Every epoch goes once through all examples of all users in a fresh order, in parts of about 5,000; the
-    momentum starts from zero in each part. Killed and started again it gives the same bits. More epochs of
-    the same training go on from a finished file. There is no privacy: whoever has the weights has learnt
-    from the data, and no ε of a later training covers it. Only one process can train into a file at a time.
-
-    Args:
-      wanted: what to train.
-      path: the file of weights, written after every epoch and every so many seconds.
-      compute: where it is trained; by one worker, whatever it says of them.
-      seconds: how long a kill may set the training back, besides the part that it falls into.
-    """
-    with wanted.open(path, compute):
-        yield from _pretrain(wanted, path, compute, seconds)
-
-
-def _pretrain(wanted: Pretraining, path: Path, compute: Compute, seconds: float) -> Iterator[Progress]:
-    about, tensors = _read_progress(wanted, path)
-    spec, model = ParameterSpec.of(wanted.model), wanted.model
-    parameters = spec.flatten(model)
-    for name, view in spec.views(parameters).items():
-        view.copy_(tensors[name])
-    trainer, examples, test = wanted.file.training.build(), wanted.federation.examples, wanted.federation.test
-    worker = Engine(model, compute.device, compute.choice)
-    clock, saved = Clock({"part": about.wanted * wanted.parts}), time.monotonic()
-    clock.skip("part", about.epochs * wanted.parts + about.parts)
-    yield clock.progress(accuracy=_accuracy(about))
-    while not about.finished:
-        order, seeds = wanted.order(about.epochs)
-        place = about.parts * wanted.part
-        chosen = examples.select(torch.from_numpy(order[place : place + wanted.part]))
-        job = Job(
-            parameters=parameters,
-            user=0,
-            num_examples=len(chosen),
-            trainer=trainer.at_round(about.epochs, ()),
-            seed=seeds[about.parts],
-        )
-        parameters = parameters + worker.train(job, chosen).update
-        if not bool(torch.isfinite(parameters).all()):
-            raise InvalidValue(
-                f"pre-training diverged in epoch {about.epochs + 1}: its weights are no longer finite; "
-                "try a lower learning rate"
-            )
-        about = replace(about, parts=about.parts + 1)
-        if about.parts == wanted.parts:
-            measured = (worker.evaluate(parameters, test).accuracy,) if test is not None and len(test) else ()
-            about = replace(about, epochs=about.epochs + 1, parts=0, accuracy=about.accuracy + measured)
-        if about.parts == 0 or time.monotonic() - saved >= seconds:
-            _save(path, about, parameters, spec)
-            saved = time.monotonic()
-        clock.tick("part")
-        yield clock.progress(accuracy=_accuracy(about))
-    spec.load(model, parameters)
 
 
 def _read_progress(wanted: Pretraining, path: Path) -> tuple[About, dict[str, Tensor]]:
@@ -192,10 +182,6 @@ def _read_progress(wanted: Pretraining, path: Path) -> tuple[About, dict[str, Te
             f"pre-training: {about.epochs}; choose another file with --out"
         )
     return replace(about, wanted=wanted.file.epochs, versions=wanted.about.versions), tensors
-
-
-def _save(path: Path, about: About, parameters: Tensor, spec: ParameterSpec) -> None:
-    write_atomically(path, weights_file.to_bytes(about, weights_file.copy_trained(spec, parameters)))
 
 
 def _accuracy(about: About) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The results of replicas on test examples: confidences, votes, and mean accuracy with intervals."""
+"""The results of replicas on test examples: confidences, votes, costs, and mean accuracy with intervals."""
 
 from __future__ import annotations
 
@@ -17,12 +17,16 @@ from fedward.base.validate import InvalidValue
 from fedward.certificates.copies import require_no_copies
 from fedward.certificates.replica_scores import Replicas, has_favourite
 from fedward.certificates.tally import Tally, votes_of
-from fedward.rundir.replica_draw import stored_draw
-from fedward.rundir.replica_store import ReplicaDirectory, finished_blocks, stored_files
+from fedward.rundir.replica_store import (
+    count_finished,
+    finished_blocks,
+    for_every_replica,
+    stored_draw,
+    stored_files,
+)
 from fedward.rundir.results import Mean, ReplicasResult
 from fedward.rundir.store import RunDirectory
 from fedward.studies.progress import Progress
-from fedward.studies.replicas.replica_setup import triggered_examples
 from fedward.studies.training.setup import Setup
 
 
@@ -41,7 +45,7 @@ def measure_replicas(
         accuracy[number] = ((each.argmax(axis=1) == labels) & has_favourite(each)).mean()
         yield tick("evaluation")
     arrays: Arrays = {"scores": scores, "accuracy": accuracy}
-    for name, examples in triggered_examples(setup):
+    for name, examples in setup.triggered:
         metrics = []
         for metric in backend.evaluate_many(models, examples):
             metrics.append(metric)
@@ -51,28 +55,21 @@ def measure_replicas(
     return arrays
 
 
-def summarise(directory: ReplicaDirectory, variants: Sequence[str]) -> ReplicasResult:
+def summarise(path: Path, variants: Sequence[str]) -> ReplicasResult:
     """Accuracy of each variant over all replicas with a 95 % interval for its mean, and the jobs it took."""
-    blocks = directory.for_every_replica()
+    blocks = for_every_replica(path)
+    found: dict[str, dict[str, Mean]] = {name: {} for name in variants}
+    for key in blocks[0]:
+        name, _, measure = key.rpartition("/")  # accuracy, and success and cost of attacks
+        if name in found:
+            values = np.concatenate([block[key] for block in blocks]).tolist()
+            found[name][measure] = Mean.of(values, most=math.inf if measure.startswith("cost") else 1.0)
     return ReplicasResult(
-        replicas=directory.finished(),
+        replicas=count_finished(path),
         jobs_asked_for=int(sum(block["asked"] for block in blocks)),
         jobs_run=int(sum(block["run"] for block in blocks)),
-        variants={
-            name: {
-                # Accuracy, and success and cost of attacks.
-                key.rpartition("/")[2]: _interval(key, np.concatenate([block[key] for block in blocks]))
-                for key in blocks[0]
-                if key.rpartition("/")[0] == name
-            }
-            for name in variants
-        },
+        variants=found,
     )
-
-
-def _interval(key: str, values: NDArray[Any]) -> Mean:
-    cost = key.rpartition("/")[2].startswith("cost")
-    return Mean.of(values.tolist(), most=math.inf if cost else 1.0)
 
 
 def load_tally(path: Path, variant: str) -> Tally:
@@ -89,9 +86,7 @@ def load_tally(path: Path, variant: str) -> Tally:
         counts, replicas = read_array(sums, f"{variant}/votes"), int(read_array(sums, "replicas"))
     else:
         counts, replicas = _count_votes(files, variant, finished_blocks(path)[-1][1])
-    seed = _experiments(path)[variant]["seed"]
-    labels = read_array(path / "labels.npz", "labels")
-    return Tally(counts=counts, replicas=replicas, seed=seed, labels=labels, draw=stored_draw(path) or "")
+    return Tally(counts=counts, replicas=replicas, **_about(path, variant))
 
 
 def _count_votes(files: Sequence[Path], variant: str, replicas: int) -> tuple[NDArray[np.int64], int]:
@@ -118,20 +113,42 @@ def load_replicas(path: Path, variant: str | None = None) -> Replicas:
     blocks = finished_blocks(path)
     if not blocks:
         raise InvalidValue(f"{path} holds no confidences of single replicas")
-    experiments = _experiments(path)
+    experiments = RunDirectory(path).manifest().variants or {}
     if variant is None and len(experiments) == 1:
         variant = next(iter(experiments))
     if variant not in experiments:
         raise InvalidValue(f"variant must be one of {', '.join(experiments)}, got {variant!r}")
     scores = np.concatenate([read_array(path / name, f"{variant}/scores") for _, _, name in blocks])
-    return Replicas(
-        scores=scores,
-        numbers=np.arange(len(scores)),
-        seed=experiments[variant]["seed"],
-        labels=read_array(path / "labels.npz", "labels"),
-        draw=stored_draw(path) or "",
-    )
+    return Replicas(scores=scores, numbers=np.arange(len(scores)), **_about(path, variant))
 
 
-def _experiments(path: Path) -> dict[str, dict[str, Any]]:
-    return RunDirectory(path).manifest().variants or {}
+def load_costs(path: Path, variant: str, setup: Setup) -> NDArray[np.float64]:
+    """min(C, C̄) of every replica of a variant; C is the mean loss over all triggered test examples."""
+    bound = cost_bound(setup)
+    if not setup.triggered:
+        raise InvalidValue("attack cost needs an attack with triggered test examples, got none")
+    weights = np.array([len(examples) for _, examples in setup.triggered], dtype=np.float64)
+    keys = [f"{variant}/cost.{name}" for name, _ in setup.triggered]
+    found = np.stack([np.concatenate([read_array(file, key) for file in stored_files(path)]) for key in keys])
+    mean = (found * weights[:, None]).sum(axis=0) / weights.sum()
+    # A cost that is no number is no small one.
+    return np.where(np.isnan(mean), bound, np.minimum(mean, bound))
+
+
+def cost_bound(setup: Setup) -> float:
+    """C̄ of an experiment."""
+    section = setup.experiment.attack
+    if section is None or section.cost_bound is None:
+        raise InvalidValue(
+            "attack cost needs a bound that is fixed beforehand: give cost_bound in the [attack] table"
+        )
+    return float(section.cost_bound)
+
+
+def _about(path: Path, variant: str) -> dict[str, Any]:
+    """What the replicas of a variant were drawn from, and the true classes of the test examples."""
+    return {
+        "seed": (RunDirectory(path).manifest().variants or {})[variant]["seed"],
+        "labels": read_array(path / "labels.npz", "labels"),
+        "draw": stored_draw(path) or "",
+    }

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from fedward.base.validate import InvalidValue, whole
+from fedward.base.validate import InvalidValue, add_to_errors, whole
 from fedward.config.experiment import Experiment
-from fedward.core.examples import Examples
-from fedward.core.parameters import ParameterSpec
 from fedward.lockstep.lockstep import Training
+from fedward.privacy.caveats import add_caveat
 from fedward.rundir.manifest import Manifest
+from fedward.rundir.replica_ledgers import OneTraining
 from fedward.studies.training.setup import Setup, prepare
 from fedward.studies.training.training_study import manifest
 
@@ -82,7 +83,7 @@ class ReplicaRun:
         """
         first = self.first
         assert first.federation.test is not None
-        parameters = ParameterSpec.of(first.model).flatten(first.model)
+        parameters = first.parameters
         tensors = [
             tensor
             for setup in self.variants.values()
@@ -99,7 +100,7 @@ class ReplicaRun:
             "first round": len(setups),
             "round": sum(setup.experiment.rounds - 1 for setup in setups),
             "evaluation": len(setups),
-            "attack evaluation": sum(len(triggered_examples(setup)) for setup in setups),
+            "attack evaluation": sum(len(setup.triggered) for setup in setups),
         }
 
     def trainings(self, start: int, stop: int) -> list[Training]:
@@ -117,12 +118,25 @@ class ReplicaRun:
             for setup in self.variants.values()
         ]
 
+    @property
+    def one_training(self) -> dict[str, OneTraining]:
+        """What one training of each variant spends, and how that is stated."""
+        return {
+            name: OneTraining(
+                ledger=setup.algorithm.spent(setup.federation.num_users, setup.experiment.rounds),
+                delta=setup.delta,
+                accountant=setup.accountant,
+            )
+            for name, setup in self.variants.items()
+        }
+
     def manifest(self, engine: str = "") -> Manifest:
         """What is run, for ``run.json``; how many replicas is not part of it: more can be asked for later."""
         found = {name: manifest(setup) for name, setup in self.variants.items()}
         experiments = {name: variant.experiment for name, variant in found.items()}
         shared = next(iter(found.values()))
-        return Manifest(
+        code = {name: digest for variant in found.values() for name, digest in variant.code.items()}
+        about = Manifest(
             experiment={"variants": experiments, "save_space": self.save_space},
             data=shared.data,
             weights=shared.weights,
@@ -130,6 +144,7 @@ class ReplicaRun:
             versions=shared.versions,
             engine=engine,
         )
+        return about.model_copy(update={"code": code}) if code else about
 
 
 def prepare_variants(experiments: Mapping[str, Experiment], data_dir: Path | None = None) -> dict[str, Setup]:
@@ -137,14 +152,22 @@ def prepare_variants(experiments: Mapping[str, Experiment], data_dir: Path | Non
     federation = next(iter(experiments.values())).load_data(data_dir)
     setups = {}
     for name, experiment in experiments.items():
-        try:
+        with add_to_errors(f"{name}: " if len(experiments) > 1 else ""):
             setups[name] = prepare(experiment, federation=federation)
-        except InvalidValue as error:
-            raise InvalidValue(f"{name}: {error}" if len(experiments) > 1 else str(error)) from error
     return setups
 
 
-def triggered_examples(setup: Setup) -> tuple[tuple[str, Examples], ...]:
-    """The test examples that show whether attackers have what they want, by name."""
-    goal = setup.attack.goal if setup.attack is not None else None
-    return () if goal is None else goal.triggered
+def guarantees(wanted: ReplicaRun, replicas: int) -> dict[str, dict[str, Any]]:
+    """For every variant the guarantee of one replica and of that many, as plain values and in words.
+
+    That of many is about releasing them all, or anything computed from them.
+    """
+    found = {}
+    for name, one in wanted.one_training.items():
+        setup, spent = wanted.variants[name], one.ledger.repeated(replicas)
+        together = replace(one, ledger=spent).guarantee(f"all {replicas:,} replicas together")
+        stated = {"one_replica": setup.planned, "all_replicas": add_caveat(together, setup.caveat)}
+        found[name] = {
+            key: {"guarantee": each.to_json(), "statement": str(each)} for key, each in stated.items()
+        }
+    return found

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-from numpy.typing import NDArray
-from torch import Tensor
-
-from fedward.backends.engines.evaluation import Metrics
 from fedward.backends.protocol import Backend
-from fedward.core.examples import Examples
 from fedward.core.types import Job, Row
 from fedward.lockstep.row_store import RowStore
 from fedward.lockstep.sharing import Keys, SharedRows
@@ -35,6 +29,9 @@ class SharedJobs:
         self._keeps = True
         self._asked_before = self._run_before = 0
         self.asked = self.run = 0
+        # Models are measured by the backend itself.
+        self.evaluate, self.evaluate_many = backend.evaluate, backend.evaluate_many
+        self.confidences = backend.confidences
 
     def next_round(self, trainings: int) -> None:
         """So many trainings come to a round that none of them has had; rows of the last one are let go of."""
@@ -56,15 +53,6 @@ class SharedJobs:
 
     def _count(self) -> None:
         self.run += 1
-
-    def evaluate(self, parameters: Tensor, examples: Examples) -> Metrics:
-        return self._backend.evaluate(parameters, examples)
-
-    def evaluate_many(self, models: Iterable[Tensor], examples: Examples) -> Iterator[Metrics]:
-        return self._backend.evaluate_many(models, examples)
-
-    def confidences(self, models: Iterable[Tensor], examples: Examples) -> Iterator[NDArray[np.float32]]:
-        return self._backend.confidences(models, examples)
 
     def close(self) -> None:
         """The backend is closed by whoever opened it."""

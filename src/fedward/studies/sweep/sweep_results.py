@@ -28,8 +28,7 @@ class Row:
       values: for every axis its value; None for tables.
       seeds: of its trainings.
       rounds: of each of them; a budget may have ended some.
-      epsilon: the largest of them; None where there is no guarantee.
-      guarantee: of the training with that ε, or one that has none.
+      guarantee: of the training with the largest ε, or one that has none.
       statement: the same in words.
       measures: accuracy and, under attack, what the attack achieved; empty without test examples.
       directories: of its runs.
@@ -39,7 +38,6 @@ class Row:
     values: dict[str, Any]
     seeds: tuple[int, ...]
     rounds: tuple[int, ...]
-    epsilon: float | None
     guarantee: Guarantee
     statement: str
     measures: dict[str, Mean]
@@ -59,9 +57,13 @@ def read_rows(sweep: Sweep, path: Path) -> list[Row]:
 
 
 def _row(points: Sequence[Point], path: Path) -> Row:
-    found = [_result(path / point.directory) for point in points]
+    found = []
+    for point in points:
+        result = RunDirectory(path / point.directory).result()
+        if not isinstance(result, TrainingResult):
+            raise InvalidValue(f"{path / point.directory} holds no finished run")
+        found.append(result)
     place = place_of_weakest(found)
-    worst = found[place].guarantee
     measures = {}
     for key in MEASURES:
         numbers = [getattr(each, key) for each in found if getattr(each, key) is not None]
@@ -72,16 +74,8 @@ def _row(points: Sequence[Point], path: Path) -> Row:
         values=dict(points[0].values),
         seeds=tuple(point.seed for point in points),
         rounds=tuple(each.rounds for each in found),
-        epsilon=worst.epsilon if worst.private else None,
-        guarantee=worst,
+        guarantee=found[place].guarantee,
         statement=found[place].statement,
         measures=measures,
         directories=tuple(point.directory for point in points),
     )
-
-
-def _result(path: Path) -> TrainingResult:
-    result = RunDirectory(path).result()
-    if not isinstance(result, TrainingResult):
-        raise InvalidValue(f"{path} holds no finished run")
-    return result

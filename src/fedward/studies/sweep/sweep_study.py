@@ -1,25 +1,34 @@
-"""A sweep: every training a run of its own, those on the same data side by side."""
+"""A sweep: every training a run of its own in one directory, those on the same data side by side."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from fedward.backends.compute import IN_PROCESS, Compute
 from fedward.backends.open import open_backend
+from fedward.base.durable_files import write_atomically
 from fedward.base.validate import InvalidValue
 from fedward.config.sweep_section import Point, Sweep
 from fedward.core.failure import TrainingFailed
 from fedward.core.federation import Federation
+from fedward.rundir.catalogue.facts import flat
+from fedward.rundir.file_record import json_object
+from fedward.rundir.place import SWEPT, kind_of
+from fedward.rundir.same_run import differences
 from fedward.rundir.store import RunDirectory, open_run
 from fedward.studies.progress import Clock, Progress
 from fedward.studies.sweep.shared_jobs import SharedJobs
-from fedward.studies.sweep.sweep_place import begin_sweep, check_place
 from fedward.studies.sweep.sweep_results import Row, read_rows
 from fedward.studies.training.setup import Setup, prepare
 from fedward.studies.training.training_study import TrainingStudy
+
+# A seed more is no other sweep; and where files lie is not part of what is run, what is in them is.
+_FREE = ("seed", "data.data_dir", "model.weights", "attack.target_model")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,19 +45,31 @@ class SweepStudy:
             begin_sweep(path, self.sweep)
             yield directory
 
-    def steps(self, place: RunDirectory, compute: Compute) -> Iterator[Progress]:
-        return run_sweep(self.sweep, self.setups, place.path, compute)
+    def steps(self, place: RunDirectory, compute: Compute = IN_PROCESS) -> Iterator[Progress]:
+        """Runs or resumes every training in a directory of its own there; yields after every round."""
+        compute.check()
+        clock = Clock({"round": sum(point.experiment.rounds for point in self.sweep.points)})
+        asked = ran = 0
+        together: dict[tuple[int, str], list[tuple[Point, Setup]]] = {}
+        for point, setup in zip(self.sweep.points, self.setups, strict=True):
+            # Attackers that hold examples back train on another federation.
+            model = repr(point.experiment.model)
+            together.setdefault((id(setup.federation), model), []).append((point, setup))
+        for members in together.values():
+            first = members[0][1]
+            also = tuple(examples for _, setup in members for examples in setup.measured_on)
+            with open_backend(first.model, first.federation, compute, also=also) as backend:
+                shared = SharedJobs(backend)
+                for progress in _side_by_side(members, place.path, shared, clock, compute):
+                    # Jobs of all trainings before these, and of these.
+                    yield replace(progress, asked=asked + shared.asked, run=ran + shared.run)
+                asked, ran = asked + shared.asked, ran + shared.run
 
     def result(self, place: RunDirectory) -> list[Row]:
         return read_rows(self.sweep, place.path)
 
 
 def plan_sweep(sweep: Sweep, data_dir: Path | None = None) -> SweepStudy:
-    """Makes every training ready; whatever does not fit together is an error here."""
-    return SweepStudy(sweep=sweep, setups=prepare_sweep(sweep, data_dir))
-
-
-def prepare_sweep(sweep: Sweep, data_dir: Path | None = None) -> list[Setup]:
     """Makes every training ready, each data set loaded once; whatever does not fit together is said now."""
     loaded: dict[str, Federation] = {}
     setups: list[Setup] = []
@@ -65,33 +86,7 @@ def prepare_sweep(sweep: Sweep, data_dir: Path | None = None) -> list[Setup]:
     if problems:
         lines = [f"  {text} (with {where})" for text, where in list(problems.items())[:10]]
         raise InvalidValue("\n".join(["the sweep does not fit together:", *lines]))
-    return setups
-
-
-def run_sweep(
-    sweep: Sweep,
-    setups: Sequence[Setup],
-    path: Path,
-    compute: Compute = IN_PROCESS,
-) -> Iterator[Progress]:
-    """Runs or resumes every training in a directory of its own under ``path``; yields after every round."""
-    compute.check()
-    clock = Clock({"round": sum(point.experiment.rounds for point in sweep.points)})
-    asked = ran = 0
-    together: dict[tuple[int, str], list[tuple[Point, Setup]]] = {}
-    for point, setup in zip(sweep.points, setups, strict=True):
-        # Attackers that hold examples back train on another federation.
-        model = repr(point.experiment.model)
-        together.setdefault((id(setup.federation), model), []).append((point, setup))
-    for members in together.values():
-        first = members[0][1]
-        also = tuple(examples for _, setup in members for examples in setup.measured_on)
-        with open_backend(first.model, first.federation, compute, also=also) as backend:
-            shared = SharedJobs(backend)
-            for progress in _side_by_side(members, path, shared, clock, compute):
-                # Jobs of all trainings before these, and of these.
-                yield replace(progress, asked=asked + shared.asked, run=ran + shared.run)
-            asked, ran = asked + shared.asked, ran + shared.run
+    return SweepStudy(sweep=sweep, setups=setups)
 
 
 def _side_by_side(
@@ -125,3 +120,45 @@ def _side_by_side(
                 # Of an earlier session, or never to come as a budget is spent.
                 clock.skip("round", done[name] - before)
                 yield clock.progress(name=points[name].combination, rounds=done[name], metrics=metrics)
+
+
+def check_place(path: Path, sweep: Sweep) -> None:
+    """Raises if the directory holds something else; values and seeds may have been added to a sweep."""
+    kind, expected = kind_of(path), f"{path} must be empty or of this sweep"
+    if kind not in ("", "a sweep"):
+        raise InvalidValue(f"{expected}, got the directory of {kind}; choose another with --out")
+    stored, wanted = json_object(path / SWEPT), _describe_sweep(sweep)
+    if stored is None:
+        return
+    there, here = stored.get("keys"), wanted["keys"]
+    if not isinstance(there, list) or not all(isinstance(key, str) for key in there):
+        raise InvalidValue(f"{path / SWEPT} is damaged: it must list the keys that vary")
+    if set(there) != set(here):
+        other = f"it varies {_list_text(there)} there, {_list_text(here)} here"
+    elif found := list(differences(stored.get("experiment"), wanted["experiment"], "experiment")):
+        other = f"{', '.join(found)} differ"
+    else:
+        return
+    raise InvalidValue(f"{expected}, got that of another: {other}; choose another directory with --out")
+
+
+def begin_sweep(path: Path, sweep: Sweep) -> None:
+    """Writes what is swept, before anything is trained, or checks that the directory is of this sweep."""
+    check_place(path, sweep)
+    if not (path / SWEPT).exists():
+        write_atomically(path / SWEPT, (json.dumps(_describe_sweep(sweep), indent=1) + "\n").encode())
+
+
+def _list_text(keys: list[str]) -> str:
+    return ", ".join(sorted(keys)) or "nothing but seeds"
+
+
+def _describe_sweep(sweep: Sweep) -> dict[str, Any]:
+    """The keys that vary, and what all trainings have in common."""
+    keys = [axis.key for axis in sweep.axes]
+    shared = {
+        key: value
+        for key, value in flat(sweep.points[0].experiment.model_dump(mode="json"))
+        if not any(key == each or key.startswith(f"{each}.") for each in (*_FREE, *keys))
+    }
+    return {"keys": keys, "experiment": shared}

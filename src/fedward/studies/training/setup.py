@@ -7,14 +7,18 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from fedward.attacks import Staged
-from fedward.base.validate import InvalidValue
+from fedward.attacks import Goal, Staged
+from fedward.backends.compute import Compute
+from fedward.backends.open import engine_in_words
+from fedward.base.validate import add_to_errors
 from fedward.config.experiment import Experiment
 from fedward.config.model_section import initial_model
+from fedward.config.own_parts import trust_in_own_parts
 from fedward.core.algorithm import Algorithm
 from fedward.core.check import check_adversary, check_setup
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
+from fedward.core.parameters import ParameterSpec
 from fedward.core.train import check_budget
 from fedward.models.initial_weights import InitialWeights
 from fedward.models.target_model import read_target
@@ -28,7 +32,8 @@ from fedward.rundir.weights_origin import caveat
 class Setup:
     """An experiment with its data loaded and its parts made and checked: ready to run.
 
-    ``caveat`` is what every guarantee of it says besides: that initial weights are not covered.
+    ``caveat`` is what every guarantee of it says besides: that initial weights are not covered, and that own
+    parts are taken at their word.
     """
 
     experiment: Experiment
@@ -43,24 +48,39 @@ class Setup:
     caveat: str = ""
 
     @property
+    def parameters(self) -> Tensor:
+        """The initial model's parameters, as one flat vector."""
+        return ParameterSpec.of(self.model).flatten(self.model)
+
+    def engine(self, compute: Compute) -> str:
+        """What trains it, in words; a machine that cannot is refused."""
+        return engine_in_words(self.model, self.federation, compute.check())
+
+    @property
     def planned(self) -> Guarantee:
         """What the whole training will have spent, if no budget ends it before."""
         return self.guarantee(self.experiment.rounds)
 
-    def guarantee(self, rounds: int) -> Guarantee:
-        """What that many rounds spend."""
-        return self.guarantee_by(self.accountant, rounds)
-
-    def guarantee_by(self, accountant: str, rounds: int) -> Guarantee:
-        """What that many rounds spend by any accountant."""
-        found = self.algorithm.guarantee(self.federation.num_users, rounds, self.delta, accountant)
+    def guarantee(self, rounds: int, accountant: str = "") -> Guarantee:
+        """What that many rounds spend, by the experiment's own accountant or another."""
+        by = accountant or self.accountant
+        found = self.algorithm.guarantee(self.federation.num_users, rounds, self.delta, by)
         return add_caveat(found, self.caveat)
+
+    @property
+    def goal(self) -> Goal | None:
+        """What attackers want and is measured on test examples; None if there is nothing of the kind."""
+        return None if self.attack is None else self.attack.goal
+
+    @property
+    def triggered(self) -> tuple[tuple[str, Examples], ...]:
+        """The test examples that show whether attackers have what they want, by name."""
+        return () if self.goal is None else self.goal.triggered
 
     @property
     def measured_on(self) -> tuple[Examples, ...]:
         """The test examples that models under attack are measured on."""
-        goal = self.attack.goal if self.attack is not None else None
-        return () if goal is None else (goal.clean, *(examples for _, examples in goal.triggered))
+        return () if self.goal is None else (self.goal.clean, *(examples for _, examples in self.triggered))
 
     def looks(self, rounds: int) -> Guarantee | None:
         """What the server's looks at norms spend in that many rounds, where users protect themselves."""
@@ -80,22 +100,19 @@ def prepare(
     if federation is None:
         federation = experiment.load_data(data_dir)
     model, weights = initial_model(experiment.model, federation, experiment.seed)
-    not_covered = "" if weights is None else caveat(weights, experiment.data, federation)
+    on_weights = "" if weights is None else caveat(weights, experiment.data, federation)
+    not_covered = "; ".join(filter(None, (trust_in_own_parts(experiment.algorithm), on_weights)))
     algorithm = experiment.make_algorithm(federation, model)
     staged, target = None, None
     if experiment.attack is not None:
-        try:
+        with add_to_errors("attack: "):
             staged = experiment.attack.stage(algorithm, federation, experiment.seed)
             target = read_target(experiment.attack.target_model, model)
-        except InvalidValue as error:
-            raise InvalidValue(f"attack: {error}") from error
         federation, algorithm = staged.federation, staged.algorithm
     check_setup(algorithm, model, federation.roster, rounds=experiment.rounds)
     if staged is not None:
-        try:
+        with add_to_errors("attack: "):
             check_adversary(staged.adversary, algorithm, federation.num_users, experiment.rounds)
-        except InvalidValue as error:
-            raise InvalidValue(f"attack: {error}") from error
     setup = Setup(
         experiment=experiment,
         federation=federation,

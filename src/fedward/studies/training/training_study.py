@@ -13,25 +13,28 @@ from torch import Tensor
 
 from fedward.backends import measure
 from fedward.backends.compute import IN_PROCESS, Compute
-from fedward.backends.open import engine_in_words, open_backend
+from fedward.backends.open import open_backend
 from fedward.backends.protocol import Backend
+from fedward.config.object_section import ObjectSection
+from fedward.config.own_parts import own_code
 from fedward.core.digest import data_digest, tensor_digest
 from fedward.core.parameters import ParameterSpec
 from fedward.core.train import train
 from fedward.core.types import ServerState
 from fedward.presets.local_privacy import papers_ledger
+from fedward.privacy.remembered import guarantee_or_rdp
 from fedward.privacy.spending import mechanisms
 from fedward.rundir.computed_by import versions
 from fedward.rundir.manifest import Divisor, Manifest, RunData
-from fedward.rundir.results import Measured, TrainingResult
+from fedward.rundir.results import KeptRound, Measured, Norms, TrainingResult
 from fedward.rundir.run_record import RunRecord, load
-from fedward.rundir.spent import Spent, guarantee_of_server, spending_for_result
+from fedward.rundir.spent import Spent, spending_for_result
 from fedward.rundir.store import RunDirectory
 from fedward.studies.progress import Clock, Progress
 from fedward.studies.study import open_run_directory
 from fedward.studies.training.setup import Setup, prepare
 
-__all__ = ["Setup", "TrainingStudy", "manifest", "prepare", "run"]
+__all__ = ["Setup", "TrainingStudy", "manifest", "prepare"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,16 +53,14 @@ class TrainingStudy:
         ``backend`` runs the jobs of several trainings, this one among them; a new one if not given.
         """
         setup, experiment, algorithm = self.setup, self.setup.experiment, self.setup.algorithm
-        words = engine_in_words(setup.model, setup.federation, compute.check())
-        place.begin(manifest(setup, words))
+        place.begin(manifest(setup, setup.engine(compute)))
         if place.result() is not None:
             return
         new = partial(open_backend, setup.model, setup.federation, compute, also=setup.measured_on)
         with new() if backend is None else nullcontext(backend) as own:
             state = place.load_state()
             if state is None:
-                parameters = ParameterSpec.of(setup.model).flatten(setup.model)
-                state = algorithm.init(parameters, num_users=setup.federation.num_users)
+                state = algorithm.init(setup.parameters, num_users=setup.federation.num_users)
             clock = Clock({"round": experiment.rounds})
             clock.skip("round", state.round)
             if state.round:
@@ -93,11 +94,6 @@ class TrainingStudy:
         return found
 
 
-def run(setup: Setup, directory: RunDirectory, compute: Compute = IN_PROCESS) -> Iterator[Progress]:
-    """Runs or resumes an experiment in a run directory that is open."""
-    return TrainingStudy(setup=setup).steps(directory, compute)
-
-
 def _measure_if_due(
     setup: Setup, backend: Backend, directory: RunDirectory, state: ServerState, clock: Clock
 ) -> Progress:
@@ -119,12 +115,12 @@ def _measure_if_due(
 def _measure(setup: Setup, backend: Backend, parameters: Tensor) -> tuple[Measured, int]:
     """What is known of a model after a round, and on how many clean test examples."""
     assert setup.federation.test is not None
-    if setup.attack is None or setup.attack.goal is None:
+    if setup.goal is None:
         metrics = backend.evaluate(parameters, setup.federation.test)
         return Measured(accuracy=metrics.accuracy, loss=metrics.loss), metrics.examples
     section = setup.experiment.attack
     bound = section.cost_bound if section is not None else None
-    found = measure(backend, parameters, setup.attack.goal, cost_bound=bound, target=setup.target)
+    found = measure(backend, parameters, setup.goal, cost_bound=bound, target=setup.target)
     return Measured(**found.to_record()), found.main.examples
 
 
@@ -133,16 +129,18 @@ def _finish(setup: Setup, backend: Backend, directory: RunDirectory, state: Serv
     spent = Spent(folder=directory.path, ledger=state.ledger, users=state.users, papers=papers)
     # Where users protect themselves and nobody looks at their norms, the server has nothing to claim.
     nothing = setup.algorithm.unproven or not mechanisms(state.ledger.spending)
-    claims = [] if nothing else [guarantee_of_server(state.ledger, setup.delta, setup.accountant)]
+    claims = [] if nothing else [guarantee_or_rdp(state.ledger, setup.delta, setup.accountant)]
     module = copy.deepcopy(setup.model)
     ParameterSpec.of(module).load(module, state.parameters)
     about = Manifest(experiment={}, delta=setup.delta, accountant=setup.accountant, caveat=setup.caveat)
     known: dict[str, Any] = spending_for_result(spent, about)
     if setup.algorithm.noise_source == "seeded":
-        known["rejected_updates"] = sum(len(each.rejected) for each in directory.telemetry())
-        known["kept_rounds"] = directory.kept()
+        logs = directory.telemetry()
+        known["rejected_updates"] = sum(len(each.rejected) for each in logs)
+        known["kept_rounds"] = [KeptRound(round=each.round, why=each.kept) for each in logs if each.kept]
         if setup.attack is not None:
-            known["norms"] = directory.mean_norms(setup.attack.adversary.rounds)
+            attacked = setup.attack.adversary.rounds
+            known["norms"] = Norms.of([log for log in logs if attacked is None or log.round in attacked])
     if setup.attack is not None:
         known["notes"] = list(setup.attack.notes)
     if setup.federation.test is not None:
@@ -158,8 +156,10 @@ def manifest(setup: Setup, engine: str = "") -> Manifest:
     experiment = setup.experiment.model_dump(mode="json")
     # Where files lie is not part of what is run; what is in them is.
     experiment["data"].pop("data_dir", None)
-    experiment["model"].pop("weights")
+    experiment["model"].pop("weights", None)
     data: dict[str, Any] = {"users": setup.federation.num_users, "digest": data_digest(setup.federation)}
+    if isinstance(setup.experiment.model, ObjectSection):
+        data["initial_model"] = tensor_digest(ParameterSpec.of(setup.model).flatten(setup.model))
     if setup.weights is not None:
         data["initial_model"] = setup.weights.digest
     if setup.target is not None:
@@ -167,7 +167,8 @@ def manifest(setup: Setup, engine: str = "") -> Manifest:
         data["target_model"] = tensor_digest(setup.target)
     terms = setup.algorithm.new_ledger().terms
     divisor = None if terms.divisor is None else Divisor(size=terms.divisor, declared=terms.declared)
-    return Manifest(
+    code = own_code(setup.experiment)
+    about = Manifest(
         experiment=experiment,
         data=RunData(**data),
         weights=None if setup.weights is None else str(setup.weights),
@@ -179,3 +180,4 @@ def manifest(setup: Setup, engine: str = "") -> Manifest:
         versions=versions(),
         engine=engine,
     )
+    return about.model_copy(update={"code": code}) if code else about

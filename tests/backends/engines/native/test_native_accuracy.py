@@ -22,7 +22,7 @@ def accuracy(engine: str, seed: int) -> float:
         noise_multiplier=0.5,
     )
     backend = fedward.InProcess(model, federation, engine=engine)  # type: ignore[arg-type]
-    for state, _ in fedward.train(algorithm, model, federation, rounds=4, seed=seed, backend=backend):
+    for state, _ in fedward.rounds(algorithm, model, federation, rounds=4, seed=seed, backend=backend):
         pass
     assert federation.test is not None
     return backend.evaluate(state.parameters, federation.test).accuracy

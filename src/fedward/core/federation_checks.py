@@ -1,0 +1,61 @@
+"""Checks that the parts of a federation go together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fedward.base.validate import InvalidType, InvalidValue
+from fedward.core.examples import Examples, Ragged
+from fedward.core.vocabulary import Vocabulary
+
+
+def number_users(
+    owner: np.ndarray[Any, Any], names: Any
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """All users by name, and the place of each example's owner among them."""
+    if names is None:
+        found, number = np.unique(owner, return_inverse=True)
+        return found, number
+    names = np.array(names)
+    if len(np.unique(names)) != len(names):
+        raise InvalidValue("names must not repeat a user")
+    position = np.argsort(names, kind="stable")
+    place = np.clip(np.searchsorted(names[position], owner), 0, len(names) - 1)
+    number = position[place]
+    unknown = names[number] != owner
+    if unknown.any():
+        raise InvalidValue(f"user {owner[unknown][0]} owns examples but is not among the names")
+    return names, number
+
+
+def check_same_kind(examples: Examples, test: Examples) -> None:
+    """Training and test examples must go through the same model."""
+    if isinstance(examples.x, Ragged) != isinstance(test.x, Ragged):
+        raise InvalidValue("training and test examples must both be flat or both be ragged")
+    a = examples.x.values if isinstance(examples.x, Ragged) else examples.x
+    b = test.x.values if isinstance(test.x, Ragged) else test.x
+    if a.shape[1:] != b.shape[1:] or a.dtype != b.dtype:
+        raise InvalidValue(
+            "training and test examples must have the same shape and type, "
+            f"got {tuple(a.shape[1:])} {a.dtype} and {tuple(b.shape[1:])} {b.dtype}"
+        )
+
+
+def check_tokens(part: str, examples: Examples, vocabulary: Vocabulary) -> None:
+    """Tokens must be those of the vocabulary."""
+    ragged = isinstance(examples.x, Ragged)
+    tokens = examples.x.values if isinstance(examples.x, Ragged) else examples.x
+    if tokens.is_floating_point():
+        raise InvalidType(f"{part} examples must be tokens where there is a vocabulary, got {tokens.dtype}")
+    if not tokens.numel():
+        return
+    # Sequences are padded with 0 when they are batched: a 0 of their own would pass for the end.
+    least, largest = (1 if ragged else 0), vocabulary.size - 1
+    low, high = int(tokens.min()), int(tokens.max())
+    if low < least or high > largest:
+        raise InvalidValue(
+            f"{part} tokens must be from {least} to {largest} for a vocabulary of {len(vocabulary.words)} "
+            f"words, got {low if low < least else high}"
+        )

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.rounds import start
+from fedward.base.validate import InvalidValue
+from fedward.config.experiment import from_content
+from fedward.rundir import checkpoint
+from fedward.rundir.store import open_run
+from fedward.studies.training.setup import prepare
+from studies.replicas_wanted import CONTENT
+from support import tiny_algorithm
+from training_steps import run
+
+
+def test_a_damaged_checkpoint_names_itself_and_what_to_do(tmp_path: Path) -> None:
+    """A changed weight would be trained on without a word."""
+    setup = prepare(from_content({**CONTENT, "rounds": 2}))
+    with open_run(tmp_path) as directory:
+        next(run(setup, directory))
+    file = tmp_path / "checkpoint.pt"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with (
+        open_run(tmp_path) as directory,
+        pytest.raises(InvalidValue, match=r"checkpoint\.pt is damaged .*put back a copy of it"),
+    ):
+        list(run(setup, directory))
+
+
+def test_a_checkpoint_keeps_the_draw_and_one_without_has_none() -> None:
+    algorithm = tiny_algorithm()
+    state = replace(start(algorithm), draw="0a" * 16)
+    assert checkpoint.from_bytes(checkpoint.to_bytes(state), "file").draw == "0a" * 16
+    content = checkpoint.to_content(state)
+    del content["draw"]  # as files of fc34a4a are
+    assert checkpoint.from_content(content, "file").draw == ""
+    assert checkpoint.to_content(replace(state, draw="")).keys() == content.keys()
+    with pytest.raises(InvalidValue, match="draw must be hexadecimal"):
+        checkpoint.from_content(content | {"draw": "x"}, "file")
