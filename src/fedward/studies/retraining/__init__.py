@@ -1,0 +1,1 @@
+"""Replicas of a certificate trained again, and compared with what is stored."""
