@@ -1,0 +1,1 @@
+"""Parts of a study that were carried out apart, put together."""
