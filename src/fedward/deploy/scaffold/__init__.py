@@ -1,0 +1,1 @@
+"""The files that ``fedward flower new`` writes."""
