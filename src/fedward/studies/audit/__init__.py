@@ -1,0 +1,1 @@
+"""Audits: attacks on an experiment's own mechanism that bound its ε from below."""
