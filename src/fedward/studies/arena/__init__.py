@@ -1,0 +1,1 @@
+"""Every attack on every defence."""
