@@ -1,10 +1,12 @@
 # Every target makes its own .venv: a fresh clone with Python 3.11, make and git needs nothing else.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
+# What is installed beside fedward: make test EXTRAS=dev,ray,flower also tries clusters and federations.
+EXTRAS ?= dev
 # Both cores go to pytest-xdist; a thread pool in each worker would only fight over them.
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test docs sanitize lint install clean
+.PHONY: demo test docs mutants sanitize lint install clean
 
 demo: install
 	rm -rf runs/demo
@@ -14,11 +16,17 @@ demo: install
 	$(BIN)/fedward run examples/backdoor_digits.toml --out runs/demo/backdoor_clipped \
 	  --set algorithm.preset=norm_bounding --set algorithm.clip_bound=1.0
 	$(BIN)/fedward certify examples/certified_digits.toml -m 100 --score vote --out runs/demo/certified
+	$(BIN)/fedward audit examples/user_dp_digits.toml --mode one-run --canaries 300 --out runs/demo/audit
 	$(BIN)/fedward report runs/demo/fedavg runs/demo/user_dp runs/demo/backdoor runs/demo/backdoor_clipped \
-	  runs/demo/certified --out runs/demo/report.html
+	  runs/demo/certified runs/demo/audit --out runs/demo/report.html
 
 test: lint
-	$(BIN)/python -m pytest -n 2 --doctest-modules src tests
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --doctest-modules src tests
+
+# Chosen mutations of the source, each of which some test should notice; a few minutes, by hand. A name or more:
+# make mutants ONLY="no-lock upper-median".
+mutants: install
+	$(BIN)/python tools/run_mutants.py $(if $(ONLY),--only $(ONLY))
 
 # All pages as one site that opens from the disk: site/index.html.
 docs: install
@@ -50,7 +58,7 @@ install: .venv/installed
 
 .venv/installed: pyproject.toml setup.py $(wildcard src/fedward/backends/engines/native/cpp/*)
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS)]"
 	@ls src/fedward/backends/engines/native/_engine*.so > /dev/null 2>&1 || \
 	  echo "The native engine was not compiled: fedward works, but slower. pip install -v . says why."
 	touch $@

@@ -9,6 +9,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from fedward.rundir.digest_log import parse_log
+
 _BLOCK = re.compile(r"scores-(\d+)-(\d+)\.npz")
 
 
@@ -92,6 +94,8 @@ def _content(path: Path, name: str) -> Any:
     file, content = path / name, (path / name).read_bytes()
     if file.name in ("run.json", "result.json"):
         return {k: v for k, v in json.loads(content).items() if k not in ("environment", "jobs_run")}
+    if file.name == "digests.jsonl":  # of files that say when; the files themselves are compared
+        return sorted(parse_log(content, name).files)
     if _BLOCK.fullmatch(file.name):
         with zipfile.ZipFile(file) as arrays:
             return {each: arrays.read(each) for each in arrays.namelist() if each != "run.npy"}

@@ -46,7 +46,7 @@ def carry_out(
         return
     # Not multiprocessing.Pool: it waits for ever for the task of a process that was killed.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(processes or os.cpu_count(), context, _prepare, (data,))
+    pool = ProcessPoolExecutor(processes or os.cpu_count(), context, prepare, (data,))
     with pool, results.open("a") as file:
         done = as_completed([pool.submit(train, task) for task in tasks])
         for future in track(done, "training", total=len(tasks)):
@@ -78,6 +78,11 @@ def mnist(users: int, classes: tuple[int, ...] = TEN_DIGITS, digits: int | None 
     return _mnist(_data_dir, users, classes, digits)
 
 
+def data_folder() -> str | None:
+    """Where MNIST lies, in a process that trains."""
+    return _data_dir
+
+
 @functools.cache
 def _mnist(data: str | None, users: int, classes: tuple[int, ...], digits: int | None) -> fedward.Federation:
     dealt = users if digits is None else 60_000 // digits
@@ -91,8 +96,8 @@ def _mnist(data: str | None, users: int, classes: tuple[int, ...], digits: int |
     )
 
 
-def _prepare(data: str | None) -> None:
-    """Once in every process."""
+def prepare(data: str | None) -> None:
+    """Once in every process: how it computes, and where its data lies."""
     global _data_dir
     torch.set_num_threads(1)
     _data_dir = data
@@ -107,12 +112,18 @@ def parser(description: str) -> argparse.ArgumentParser:
 
 
 def seeds_and_rounds(
-    description: str, *, seeds: int, rounds: int, sizes: Mapping[str, str] | None = None
+    description: str,
+    *,
+    seeds: int,
+    rounds: int,
+    sizes: Mapping[str, str] | None = None,
+    more: Callable[[argparse.ArgumentParser], object] | None = None,
 ) -> argparse.Namespace:
     """Reads a command line that asks for so many seeds and rounds, or only to draw.
 
     Args:
       sizes: other sizes, such as ``small``, and what they are.
+      more: adds options of the experiment's own.
     """
     made = parser(description)
     made.add_argument("--seeds", type=int, default=seeds)
@@ -121,6 +132,8 @@ def seeds_and_rounds(
     made.add_argument("--show", action="store_true", help="only draw what is finished")
     for size, what in (sizes or {}).items():
         made.add_argument(f"--{size}", action="store_true", help=what)
+    if more is not None:
+        more(made)
     return made.parse_args()
 
 

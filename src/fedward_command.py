@@ -15,7 +15,7 @@ from types import FrameType
 from typing import NoReturn
 
 # The commands that store what they do: the same one goes on where it was left. As ``fedward.cli`` has them.
-RESUMED = frozenset({"certify", "infer", "pretrain", "replicas", "run", "sweep"})
+RESUMED = frozenset({"arena", "audit", "certify", "infer", "pretrain", "replicas", "run", "sweep"})
 _PLAIN = dict(zip("–—→≤≥×·’∞", ("-", "-", "->", "<=", ">=", "x", "*", "'", "infinity"), strict=True))
 
 
@@ -42,7 +42,7 @@ def answer_ctrl_c() -> bool:
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
     # No exception: in the middle of an import it could be swallowed, or end as another error. Nothing has
     # begun yet that would have to be ended in order.
-    resumed = sys.argv[1:2] and sys.argv[1] in RESUMED
+    resumed = sys.argv[1:2] and sys.argv[1] in RESUMED and "--self-test" not in sys.argv
     os.write(
         2, b"stopped by SIGINT" + (b"; the same command goes on where it was left\n" if resumed else b"\n")
     )

@@ -5,7 +5,7 @@ import os
 import struct
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ import numpy as np
 import pooch
 import pytest
 from filelock import FileLock
+
+from fedward.rundir import damage
 
 # Starting worker processes takes seconds: tests of them ask for them.
 os.environ["FEDWARD_WORKERS"] = "0"
@@ -37,6 +39,21 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError(f"a test tried to download {url}")
 
     monkeypatch.setattr(pooch.HTTPDownloader, "__call__", refuse)
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes the cache of whoever runs it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture
+def edited_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Digests are not compared: a test of what readers themselves find in files that it has edited.
+
+    An editor could renew the digests; that edits are noticed without that is tested with the digests.
+    """
+    monkeypatch.setattr(damage, "find_damage", lambda *_, **__: (damage.NO_DIGESTS, []))
 
 
 @pytest.fixture(scope="session")
@@ -102,3 +119,12 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from studies.inferred import property_of
 
     return property_of(tmp_path_factory.mktemp("watched"))
+
+
+@pytest.fixture(scope="session")
+def cluster_address() -> Iterator[str]:
+    """The address of two nodes that all tests share; tests of it belong to one group (``needs_ray``)."""
+    from raylets import two_nodes
+
+    with two_nodes() as address:
+        yield address

@@ -10,7 +10,7 @@ import torch
 
 from attacks.poisoning.tiny_text import VOCABULARY, tiny_text
 from attacks.staged_training import train_under
-from fedward.aggregation import AGGREGATORS
+from fedward.aggregation import AGGREGATORS, RULES
 from fedward.attacks import Attack, NamedUsers, RandomUsers, Staged
 from fedward.attacks.model_poisoning import SkipLocalPrivacy
 from fedward.attacks.poisoning import SinglePixel, WordBackdoor
@@ -19,9 +19,10 @@ from fedward.core.algorithm import Algorithm
 from fedward.core.types import RoundLog, ServerState
 from fedward.local import SGD
 from fedward.models import build
+from fedward.presets import robust
 from fedward.sampling import PoissonSampler
 from fedward.testing import check_attack
-from part_examples import PRESET_EXAMPLES, parts
+from part_examples import EVERYONE, PRESET_EXAMPLES, parts
 from support import tiny_algorithm, tiny_picture_model, tiny_pictures, tiny_sgd
 
 PICTURES, PICTURE_MODEL = tiny_pictures(), tiny_picture_model()
@@ -42,6 +43,18 @@ POISONINGS = [part for part in parts("poisoning") if not isinstance(part, WordBa
 # Whoever skips local privacy must have some: that one is tried against the presets only.
 ATTACK_PARTS = [part for part in (*POISONINGS, *parts("model poisoning")) if part != SkipLocalPrivacy()]
 ATTACKS = [*map(attack_by, ATTACK_PARTS), *(attack_by(SinglePixel(), who) for who in parts("who"))]
+
+
+# Every preset, and every rule that has none.
+NAMED_RULES = {type(getattr(each.aggregator, "rule", None)) for each in PRESET_EXAMPLES.values()}
+DEFENCES = [
+    *PRESET_EXAMPLES.values(),
+    *(
+        robust(**EVERYONE, rule=rule)
+        for rule in parts("aggregator")
+        if type(rule) in set(RULES.values()) - NAMED_RULES
+    ),
+]
 
 
 def under(
@@ -69,16 +82,18 @@ def test_an_attack_keeps_its_promises_in_a_training(attack: Attack) -> None:
 @pytest.mark.parametrize("part", ATTACK_PARTS, ids=repr)
 def test_an_empty_cohort_no_attacker_and_only_attackers_are_trainings_like_any_other(part: Any) -> None:
     nobody = tiny_algorithm(sampler=PoissonSampler(rate=1e-9))
-    states = under(attack_by(part).stage(nobody, PICTURES, 1), nobody)
+    states = under(attack_by(part).stage(nobody, PICTURES, 1, PICTURE_MODEL), nobody)
     assert all(log.telemetry is not None and not log.telemetry.cohort for _, log in states)
     assert torch.equal(states[-1][0].parameters, under(None, nobody)[-1][0].parameters)
 
     algorithm = tiny_algorithm()
-    none = attack_by(part, RandomUsers(count=0)).stage(algorithm, PICTURES, 1)
+    none = attack_by(part, RandomUsers(count=0)).stage(algorithm, PICTURES, 1, PICTURE_MODEL)
     clean = under(None, algorithm)[-1][0].parameters
     assert torch.equal(under(none, algorithm)[-1][0].parameters, clean)
 
-    everybody = under(attack_by(part, RandomUsers(count=12)).stage(algorithm, PICTURES, 1), algorithm)
+    everybody = under(
+        attack_by(part, RandomUsers(count=12)).stage(algorithm, PICTURES, 1, PICTURE_MODEL), algorithm
+    )
     assert bool(torch.isfinite(everybody[-1][0].parameters).all())
     for _, log in everybody:
         assert log.telemetry is not None
@@ -88,12 +103,12 @@ def test_an_empty_cohort_no_attacker_and_only_attackers_are_trainings_like_any_o
 
 @pytest.mark.parametrize("part", [*ATTACK_PARTS, SkipLocalPrivacy()], ids=repr)
 def test_an_attack_can_be_carried_out_against_every_preset(part: Any) -> None:
-    aggregators = [algorithm.aggregator for algorithm in PRESET_EXAMPLES.values()]
+    aggregators = [algorithm.aggregator for algorithm in DEFENCES]
     assert {type(getattr(part, "rule", part)) for part in aggregators} == set(AGGREGATORS.values())
-    for preset in PRESET_EXAMPLES.values():
+    for preset in DEFENCES:
         quick = tiny_sgd(epochs=None, steps=1) if isinstance(preset.local, SGD) else preset.local
         algorithm = dataclasses.replace(preset, local=quick)
-        staged = attack_by(part).stage(algorithm, PICTURES, 1)
+        staged = attack_by(part).stage(algorithm, PICTURES, 1, PICTURE_MODEL)
         if part == SkipLocalPrivacy() and algorithm.accounting == "server":
             with pytest.raises(InvalidValue, match="only users that protect themselves can skip"):
                 under(staged, algorithm)

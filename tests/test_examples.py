@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from fedward.config.arena_section import read_arena
 from fedward.config.experiment import parse, read
+from fedward.config.file_content import read_content
 from fedward.rundir.store import open_run
+from fedward.studies.arena.arena_study import plan_arena
 from fedward.studies.training.training_study import prepare
 from training_steps import run
 
@@ -22,6 +25,11 @@ def test_the_script_with_own_data_runs_and_learns(capsys: pytest.CaptureFixture[
 
 @pytest.mark.parametrize("file", sorted((ROOT / "examples").glob("*.toml")), ids=lambda file: file.name)
 def test_every_example_file_is_valid_and_fits_together(file: Path, request: pytest.FixtureRequest) -> None:
+    content = read_content(file)
+    if "arena" in content:
+        content["arena"]["seeds"] = 1
+        assert plan_arena(read_arena(content)).chosen
+        return
     experiment = read(file)
     if experiment.data.part in ("cifar10", "next_word"):
         return  # reading the file has made every part; to unpack this data takes too long here

@@ -12,6 +12,7 @@ import pytest
 import fedward_command
 from command_line import all_commands
 from fedward import cli
+from fedward.base.interrupts import Stopped
 
 GOES_ON = "; the same command goes on where it was left"
 
@@ -163,3 +164,23 @@ def test_both_streams_print_something_like_it(
             fedward_command.print_what_can_be_printed()
             stream.write(text)
         assert written.getvalue() == printed
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["audit", "--self-test"], "stopped by SIGTERM\n"),
+        (["audit", "exp.toml"], "stopped by SIGTERM; the same command goes on where it was left\n"),
+    ],
+)
+def test_only_what_is_stored_goes_on(
+    words: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop() -> None:
+        raise Stopped(signal.SIGTERM)
+
+    monkeypatch.setattr(sys, "argv", ["fedward", *words])
+    monkeypatch.setattr(cli, "app", stop)
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert capsys.readouterr().err == said

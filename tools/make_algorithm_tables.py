@@ -23,7 +23,8 @@ from rich.console import Console
 
 from fedward.config import experiment as config
 from fedward.config.attack_section import AttackSection
-from fedward.config.listing import KINDS
+from fedward.config.compute_section import ComputeSection
+from fedward.config.listing import KINDS, PRESETS
 from fedward.config.sections import Section
 from fedward.forecast.forecast import forecast
 from fedward.reports.terminal.forecast_table import print_forecast
@@ -45,6 +46,7 @@ SECTIONS: dict[str, type[Section]] = {
     "[attack]": AttackSection,
     "[privacy]": config.PrivacySection,
     "[evaluation]": config.EvaluationSection,
+    "[compute]": ComputeSection,
 }
 _SECTIONS = {
     "sampler": "samplers",
@@ -55,7 +57,7 @@ _SECTIONS = {
     "noise": "noise",
 }
 # All other kinds have a table of keys for each part, or none that a file could give.
-_KEYS_IN_THE_TABLE = ("attacker", "data poisoning", "pattern", "feature", "model poisoning")
+_KEYS_IN_THE_TABLE = ("aggregator", "attacker", "data poisoning", "pattern", "feature", "model poisoning")
 _CLIPPING_PAGES = {
     "fixed": "fixed",
     "polynomial": "polynomial",
@@ -73,7 +75,11 @@ _PLACES: dict[str, Callable[[str], str]] = {
         else "[below](#no-clipping)"
     ),
     "aggregator": lambda name: (
-        f"[below](#{name})" if name in ("mean", "weighted_mean") else f"[page]({name}.md)"
+        f"[below](#{name})"
+        if name in ("mean", "weighted_mean")
+        else f"[page]({name}.md)"
+        if name in PRESETS
+        else f"[defences](../defences.md#{name})"
     ),
     "noise": lambda name: "[below](#gaussian-noise)" if name == "gaussian" else "[below](#no-noise)",
     "server step": lambda name: f"[below](#{name})",

@@ -18,7 +18,8 @@ from fedward.cli import app
 
 # What pages write for something of the reader's own.
 _FILE = "examples/user_dp_digits.toml"
-_STANDS_FOR = {"FILE": _FILE, "DIR": ".", "RUN": "runs/NAME", "RUN...": "runs/NAME", "NAME": "fedavg"}
+_NAMES = {"FILE": _FILE, "DIR": ".", "NAME": "fedavg", "K": "2"}
+_STANDS_FOR = _NAMES | {"RUN": "runs/NAME", "RUN...": "runs/NAME"}
 _MAKES = ("--out", "--picture", "--save")
 _LOOKS_LIKE_A_FILE = re.compile(r"[\w./-]+\.(toml|json|json\.gz|npz|csv|py|pt|md)$|^runs/[\w./-]+$")
 
@@ -78,11 +79,14 @@ def _makes(words: list[str]) -> set[str]:
     new = {following for word, following in itertools.pairwise(words) if word in _MAKES}
     if words[0] == "new":
         new |= set(words[1:2])
+    if words[:2] == ["flower", "new"]:
+        new |= {words[2], "app", "server", "nodes"}  # pages go into the directory then
     if words[0] == "runs" and "export" in words:
         new |= set(words[2:3])
     if words[0] == "pretrain":
         new.add(f"weights/{Path(words[1]).stem}.pt")
-    endings = {"run": "", "replicas": "-replicas", "certify": "-certified", "sweep": "-sweep"}
+    endings = {"run": "", "replicas": "-replicas", "certify": "-certified"}
+    endings |= {"sweep": "-sweep", "arena": "-arena"}
     if words[0] in endings and "--out" not in words:
         new.add(f"runs/{Path(words[1]).stem}{endings[words[0]]}")
     return new

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fedward.config import pretraining_file
+from fedward.config.arena_section import read_arena
 from fedward.config.experiment import from_content
 from fedward.config.overrides import apply_changes
 from fedward.config.own_code import code_names
@@ -44,7 +45,7 @@ def files_of(page: str) -> Iterator[tuple[Block, dict[str, Any]]]:
 
 
 def check(content: dict[str, Any]) -> None:
-    """Reads it as an experiment, a sweep or a pre-training.
+    """Reads it as an experiment, a sweep, an arena or a pre-training.
 
     One that names code of the page's own is read where the page runs it: the code is not there before.
 
@@ -57,6 +58,8 @@ def check(content: dict[str, Any]) -> None:
         pretraining_file.from_content(content)
     elif "sweep" in content:
         read_sweep(content)
+    elif "arena" in content:
+        read_arena(content)
     else:
         from_content(content)
 

@@ -13,9 +13,9 @@ SOURCE = ROOT / "src"
 ROOMS = (
     *("version", "base", "privacy", "core"),
     *("clipping", "sampling", "local", "aggregation", "mechanisms", "server"),
-    *("datasets", "models", "attacks", "presets"),
-    *("lockstep", "certificates", "backends", "testing"),
-    *("config", "rundir", "studies", "forecast", "reports", "api"),
+    *("datasets", "models", "features", "attacks", "presets"),
+    *("lockstep", "certificates", "backends", "auditing", "testing"),
+    *("config", "rundir", "studies", "deploy", "flower", "forecast", "reports", "api"),
     *("fedward", "commands", "cli", "__main__", "fedward_command"),
 )
 

@@ -69,6 +69,14 @@ CONTESTANTS = {
     "native": Contestant(
         name="fedward native, 2 threads", script="with_fedward.py", peer=False, threads=CORES
     ),
+    "cluster": Contestant(
+        name="fedward native, Ray cluster of 2 nodes",
+        script="with_fedward.py",
+        needs="ray",
+        peer=False,
+        processes=CORES,
+        threads=CORES,
+    ),
     "fedward": Contestant(name="fedward generic, one process", script="with_fedward.py", peer=False),
     "workers": Contestant(
         name="fedward generic, 2 workers", script="with_fedward.py", peer=False, processes=CORES
@@ -107,7 +115,7 @@ def prepare(folder: Path, data_dir: str | None) -> int:
 
 def missing(contestant: Contestant, python: str) -> str:
     """Why a contestant cannot take part; empty if it can."""
-    if contestant.script == "with_fedward.py" and contestant.processes > 1:
+    if contestant.name.startswith("fedward generic") and contestant.processes > 1:
         return "" if hasattr(fedward.backends, "Workers") else "fedward.backends has no Workers yet"
     find = f"import importlib.util as u, sys; sys.exit(u.find_spec({contestant.needs!r}) is None)"
     found = subprocess.run([python, "-c", find], check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""The training with fedward: by the native engine in threads, or by the generic one in processes."""
+"""The training with fedward: by the native engine in threads or on a cluster, or by the generic one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,11 @@ def main() -> None:
         noise_multiplier=NOISE,
     )
     module = model()
-    if given.processes > 1:
+    if given.processes > 1 and given.threads > 1:
+        from fedward.backends.ray.cluster_jobs import ClusterJobs
+
+        backend = ClusterJobs(module, federation, fedward.Compute(cluster=f"local:{given.processes}"))
+    elif given.processes > 1:
         backend = fedward.Workers(module, federation, workers=given.processes, engine="generic")
     elif given.threads > 1:
         backend = fedward.Threads(module, federation, threads=given.threads, engine="native")

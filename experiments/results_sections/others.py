@@ -120,10 +120,65 @@ def not_tried() -> list[Item]:
     ]
 
 
+def _participation() -> str:
+    found = records("participation/results.jsonl")
+    at_1 = [
+        interval(r["accuracy"] for r in found[f"writers, {way}, ε = 1, 16 rounds"])
+        for way in ("Poisson", "dp_ftrl", "random allocation")
+    ]
+    sure = {(c["way"], c["attendance"]): c for c in content("participation/certified.json") if c["sure"]}
+    schema, chosen = sure["dp_ftrl", "drawn"]["accuracy"], sure["Poisson", "every-round"]["accuracy"]
+    by_schema, by_coin = f"{100 * schema[1]:.1f} %", f"{100 * sum(chosen[1:2]):.0f} %"
+    return (
+        f"539 writers at ε = 1: {at_1[0]}, {at_1[1]} and {at_1[2]} %; against one attacker that comes when "
+        f"it likes {by_schema} are certified with `dp_ftrl`, {by_coin} with Poisson sampling, M = "
+        f"{sure['dp_ftrl', 'drawn']['replicas']}"
+    )
+
+
+def _arena() -> str:
+    """The first look, as long as there is no more."""
+    found = content("arena_on_mnist/arena.json")
+    means = {(each["defence"], each["attack"]): each for each in found["cells"]}
+    tried = [
+        name for name in ("no defence", "krum", "dp_8") if means.get((name, "pixels"), {}).get("accuracy")
+    ]
+    told = "; ".join(
+        f"{name}: {100 * means[name, 'pixels']['accuracy']['mean']:.1f} % accuracy, "
+        f"{100 * means[name, 'pixels']['attack_success']['mean']:.1f} % success"
+        for name in tried
+    )
+    rows = {(each["defence"], each["attack"]) for each in found["cells"] if each["runs"]}
+    seeds = len(found["about"]["seeds"])
+    size = f"{len(rows)} cells, {seeds} seed{'s' * (seeds > 1)}"
+    return f"a first look, {size}; a white square against {told}"
+
+
+def _compared() -> str:
+    """Ours beside the one that certifies more."""
+    found = {
+        (r["inputs"], r["name"]): r["curves"]["inject"]
+        for r in content("certificates_compared/compared.json")
+    }
+    pixels, featured = "pixels, 539 writers", "public features, 479 writers"
+    theirs, ours = found[pixels, "FLCert, 100 groups"], found[pixels, "ours"]
+    more, here = found[featured, "FLCert, 200 groups"], found[featured, "ours"]
+    return (
+        f"against 10 that join {100 * theirs[10]:.1f} % by 100 groups, {100 * ours[10]:.1f} % by ours; with "
+        f"features, against 75, {100 * more[75]:.1f} % by 200 groups, {100 * here[75]:.1f} % by ours; groups "
+        "need no noise and give no privacy"
+    )
+
+
 def own() -> list[str]:
     """What no paper has."""
     writers = content("certified_writers/certified.json")["noise_multiplier=5"]
     (join,) = (c for c in writers["curves"] if c["mode"] == "inject" and c["with_confidence"])
+    featured, baseline = (
+        content("public_features/certified.json")["all"],
+        content("public_features/baseline.json"),
+    )
+    (public,) = (c for c in featured["curves"] if c["mode"] == "inject" and c["with_confidence"])
     members = records("membership/results.jsonl")
     areas = [
         f"{sum(r['attacks']['likelihood ratio']['auc'] for r in members[name]) / len(members[name]):.2f}"
@@ -140,6 +195,23 @@ def own() -> list[str]:
             f"join, ε = {writers['epsilon']:.2f}, M = {writers['replicas']:,}",
         ),
         (
+            "[public_features](../experiments/public_features/README.md)",
+            "the same with features made from 60 public writers, without labels",
+            f"{100 * public['certified_accuracy'][25]:.1f} % are certified against 25 that join, ε = "
+            f"{featured['epsilon']:.3f}, M = {featured['replicas']:,}; ten public labels reach "
+            f"{100 * baseline['ten labels, one for each group']:.1f} % without private data",
+        ),
+        (
+            "[certificates_compared](../experiments/certificates_compared/README.md)",
+            "certified accuracy against k by FLCert, CRFL, Xie et al. and ours",
+            _compared(),
+        ),
+        (
+            "[participation](../experiments/participation/README.md)",
+            "Poisson sampling, `dp_ftrl` and random allocation at the same ε, and who may come when",
+            _participation(),
+        ),
+        (
             "[membership](../experiments/membership/README.md)",
             "membership inference against ε",
             f"AUC {areas[0]} without noise, {areas[1]} at z = 8; {crossings} of "
@@ -149,6 +221,11 @@ def own() -> list[str]:
             "[clipping_on_mnist](../experiments/clipping_on_mnist/README.md)",
             "every way to clip under the same ε = 8",
             f"{best} is best, {100 * clips[best][0]['accuracy'][-1]:.1f} %, one seed",
+        ),
+        (
+            "[arena_on_mnist](../experiments/arena_on_mnist/README.md)",
+            "attacks and defences of today, all against all, DP among them",
+            _arena(),
         ),
     ]
     return markdown(("where", "what", "outcome"), rows)

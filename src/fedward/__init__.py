@@ -17,12 +17,17 @@ from fedward.version import __version__
 if TYPE_CHECKING:
     from fedward import attacks, datasets, models, presets
     from fedward.api import (
+        CheckedCertificate,
         ReportRecord,
+        arena,
+        audit,
         calibrate,
         certify,
+        check_certificate,
         epsilon,
         infer,
         load,
+        merge,
         plan,
         pretrain,
         replicas,
@@ -33,24 +38,37 @@ if TYPE_CHECKING:
     )
     from fedward.api.plan_api import PlanRecord
     from fedward.api.privacy_records import CalibrationRecord, EpsilonRecord
+    from fedward.api.verify_api import new_key, sign, verify
     from fedward.backends import Compute, InProcess, Threads, Workers, measure
     from fedward.core.algorithm import Algorithm
     from fedward.core.examples import Examples, Ragged
     from fedward.core.federation import Federation
     from fedward.local import DPSGD, SGD, FullGradient
     from fedward.privacy import Budget, Guarantee, Ledger
+    from fedward.rundir.arena_record import ArenaRecord
+    from fedward.rundir.audit_record import AuditRecord
     from fedward.rundir.inference_record import InferenceRecord
     from fedward.rundir.run_record import ReplicasRecord, RunRecord
     from fedward.rundir.sweep_record import SweepRecord
-    from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
-    from fedward.server import ServerAdam, ServerMomentum, ServerStep
+    from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler, RandomAllocation
+    from fedward.server import (
+        ServerAdam,
+        ServerAveraging,
+        ServerMomentum,
+        ServerProjection,
+        ServerShrinkage,
+        ServerStep,
+    )
 
 __all__ = [
     "DPSGD",
     "SGD",
     "Algorithm",
+    "ArenaRecord",
+    "AuditRecord",
     "Budget",
     "CalibrationRecord",
+    "CheckedCertificate",
     "Compute",
     "EpsilonRecord",
     "EveryoneSampler",
@@ -65,40 +83,54 @@ __all__ = [
     "PlanRecord",
     "PoissonSampler",
     "Ragged",
+    "RandomAllocation",
     "ReplicasRecord",
     "ReportRecord",
     "RunRecord",
     "ServerAdam",
+    "ServerAveraging",
     "ServerMomentum",
+    "ServerProjection",
+    "ServerShrinkage",
     "ServerStep",
     "SweepRecord",
     "Threads",
     "Workers",
     "__version__",
+    "arena",
     "attacks",
+    "audit",
     "calibrate",
     "certify",
+    "check_certificate",
     "datasets",
     "epsilon",
     "infer",
     "load",
     "measure",
+    "merge",
     "models",
+    "new_key",
     "plan",
     "presets",
     "pretrain",
     "replicas",
     "report",
     "rounds",
+    "sign",
     "sweep",
     "train",
+    "verify",
 ]
 
 # Where each name is, so that importing costs what is touched: most of them import torch.
 _MODULES = {
     "Algorithm": "fedward.core.algorithm",
+    "ArenaRecord": "fedward.rundir.arena_record",
+    "AuditRecord": "fedward.rundir.audit_record",
     "Budget": "fedward.privacy",
     "CalibrationRecord": "fedward.api.privacy_records",
+    "CheckedCertificate": "fedward.api",
     "Compute": "fedward.backends",
     "DPSGD": "fedward.local",
     "EpsilonRecord": "fedward.api.privacy_records",
@@ -114,29 +146,40 @@ _MODULES = {
     "PlanRecord": "fedward.api.plan_api",
     "PoissonSampler": "fedward.sampling",
     "Ragged": "fedward.core.examples",
+    "RandomAllocation": "fedward.sampling",
     "ReplicasRecord": "fedward.rundir.run_record",
     "ReportRecord": "fedward.api",
     "RunRecord": "fedward.rundir.run_record",
     "SGD": "fedward.local",
     "ServerAdam": "fedward.server",
+    "ServerAveraging": "fedward.server",
     "ServerMomentum": "fedward.server",
+    "ServerProjection": "fedward.server",
+    "ServerShrinkage": "fedward.server",
     "ServerStep": "fedward.server",
     "SweepRecord": "fedward.rundir.sweep_record",
     "Threads": "fedward.backends",
     "Workers": "fedward.backends",
+    "arena": "fedward.api",
+    "audit": "fedward.api",
     "calibrate": "fedward.api",
     "certify": "fedward.api",
+    "check_certificate": "fedward.api",
     "epsilon": "fedward.api",
     "infer": "fedward.api",
     "load": "fedward.api",
     "measure": "fedward.backends",
+    "merge": "fedward.api",
+    "new_key": "fedward.api.verify_api",
     "plan": "fedward.api",
     "pretrain": "fedward.api",
     "replicas": "fedward.api",
     "report": "fedward.api",
     "rounds": "fedward.api",
+    "sign": "fedward.api.verify_api",
     "sweep": "fedward.api",
     "train": "fedward.api",
+    "verify": "fedward.api.verify_api",
 }
 _ROOMS = ("attacks", "datasets", "models", "presets")
 

@@ -11,13 +11,17 @@ import typer
 
 from fedward.base.interrupts import Stopped, stop_on_signals
 from fedward.base.validate import InvalidValue
-from fedward.commands import certificate_command, infer_command, runs_command
+from fedward.base.visible_text import visible
+from fedward.commands import certificate_command, flower_command, infer_command, runs_command
+from fedward.commands.arena_command import arena_command
+from fedward.commands.audit_command import audit_command
 from fedward.commands.certificate_check import check
 from fedward.commands.certify_command import certify_command
 from fedward.commands.check_command import check_command
 from fedward.commands.help_text import PlainCommand, Sections
 from fedward.commands.ledger_command import ledger
 from fedward.commands.list_command import list_command
+from fedward.commands.merge_command import merge_command
 from fedward.commands.new_command import new_command
 from fedward.commands.plan_command import plan_command
 from fedward.commands.pretrain_command import pretrain_command
@@ -26,16 +30,18 @@ from fedward.commands.replicas_command import replicas_command
 from fedward.commands.report_command import report_command
 from fedward.commands.run_command import run_command
 from fedward.commands.show_command import show
+from fedward.commands.sign_command import sign_command
 from fedward.commands.sweep_command import sweep_command
 from fedward.commands.users_command import users
+from fedward.commands.verify_command import verify_command
 from fedward.core.failure import TrainingFailed
-from fedward.reports.terminal.console import plain_console
+from fedward.reports.terminal.console import plain_console, say
 from fedward.version import __version__
 
 _TRAINING = "--noise-multiplier 3 --sampling-rate 0.1 --rounds 3"
 
 # The commands that store what they do: the same one goes on where it was left.
-RESUMED = frozenset({"certify", "infer", "pretrain", "replicas", "run", "sweep"})
+RESUMED = frozenset({"arena", "audit", "certify", "infer", "pretrain", "replicas", "run", "sweep"})
 
 # Each command, its function and an example, in the sections of the help.
 COMMANDS: dict[str, dict[str, tuple[Callable[..., None], str]]] = {
@@ -44,11 +50,15 @@ COMMANDS: dict[str, dict[str, tuple[Callable[..., None], str]]] = {
         "check": (check_command, "fedward check experiment.toml"),
         "run": (run_command, "fedward run experiment.toml --set rounds=20"),
         "sweep": (sweep_command, "fedward sweep sweep.toml"),
+        "arena": (arena_command, "fedward arena arena.toml"),
+        "merge": (merge_command, "fedward merge part-0 part-1 --out runs/whole"),
         "pretrain": (pretrain_command, "fedward pretrain public.toml --out weights/public.pt"),
     },
     "Results": {
         "report": (report_command, "fedward report runs/experiment --out report.html"),
         "show": (show, "fedward show krum"),
+        "verify": (verify_command, "fedward verify runs/experiment"),
+        "sign": (sign_command, "fedward sign runs/experiment --key mine.pem"),
         "list": (list_command, "fedward list preset"),
     },
     "Privacy": {
@@ -59,6 +69,7 @@ COMMANDS: dict[str, dict[str, tuple[Callable[..., None], str]]] = {
         ),
         "ledger": (ledger, "fedward ledger runs/experiment"),
         "users": (users, "fedward users runs/experiment --user 3"),
+        "audit": (audit_command, "fedward audit experiment.toml --runs 2000"),
     },
     "Certificates": {
         "replicas": (replicas_command, "fedward replicas experiment.toml -m 100"),
@@ -82,7 +93,7 @@ CERTIFICATE: dict[str, tuple[Callable[..., None], str]] = {
 
 class _Sections(Sections):
     sections: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "Experiments": tuple(COMMANDS["Experiments"]),
+        "Experiments": (*COMMANDS["Experiments"], "flower"),
         "Results": (*COMMANDS["Results"], "runs"),
         "Privacy": (*COMMANDS["Privacy"], "infer"),
         "Certificates": (*COMMANDS["Certificates"], "certificate"),
@@ -104,6 +115,7 @@ for _name, (_function, _example) in CERTIFICATE.items():
 app.add_typer(certificates, name="certificate")
 app.add_typer(infer_command.app, name="infer")
 app.add_typer(runs_command.app, name="runs")
+app.add_typer(flower_command.app, name="flower")
 
 
 def _print_version(wanted: bool) -> None:
@@ -140,13 +152,19 @@ def main() -> None:
 
 
 def _stop(stopped: Stopped) -> NoReturn:
-    resumed = sys.argv[1:2] and sys.argv[1] in RESUMED
+    resumed = sys.argv[1:2] and sys.argv[1] in RESUMED and "--self-test" not in sys.argv
     print(f"{stopped}; the same command goes on where it was left" if resumed else stopped, file=sys.stderr)
     # As shells have it: 130 after Ctrl-C, 143 after SIGTERM.
     sys.exit(128 + stopped.number)
 
 
 def _fail(message: str) -> NoReturn:
-    console = plain_console(stderr=True)
-    console.print(f"error: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
+    # Behind the first line a message is indented: no name with a line break can pass for another message.
+    first, *more = visible(message, lines=True).split("\n")
+    shown = [first, *(line if line.startswith("  ") else f"  {line}" for line in more)]
+    say(
+        plain_console(stderr=True),
+        *(f"error: {line}" if line is first else line for line in shown),
+        style="red",
+    )
     sys.exit(2)

@@ -9,13 +9,23 @@ from aggregation.by_definition import combined, some_rows
 from fedward.aggregation import (
     RULES,
     AllRows,
+    Bucketing,
     Bulyan,
+    CentredClipping,
     CoordinateMedian,
+    DivideAndConquer,
+    Flame,
+    FLDetector,
+    FLTrust,
+    FoolsGold,
     GeometricMedian,
     Krum,
     Mean,
     MultiKrum,
+    NearestNeighbourMixing,
+    RobustLearningRate,
     Rule,
+    SignGuard,
     TrimmedMean,
 )
 from fedward.base.validate import InvalidType, InvalidValue
@@ -28,6 +38,24 @@ NEEDS: list[tuple[Rule, str, int]] = [
     (TrimmedMean(trimmed=2), "TrimmedMean(trimmed=2)", 5),
     (GeometricMedian(), "GeometricMedian(tolerance=1e-06, most_steps=500)", 1),
     (Bulyan(malicious=1), "Bulyan(malicious=1)", 7),
+    (CentredClipping(radius=1.0), "CentredClipping(radius=1.0, steps=1)", 1),
+    (
+        NearestNeighbourMixing(rule=CoordinateMedian(), malicious=2),
+        "NearestNeighbourMixing(rule=CoordinateMedian(), malicious=2)",
+        3,
+    ),
+    (Bucketing(rule=Krum(malicious=1)), "Bucketing(rule=Krum(malicious=1), size=2)", 9),
+    (
+        DivideAndConquer(malicious=2),
+        "DivideAndConquer(malicious=2, filtered=1.0, times=1, coordinates=10000)",
+        3,
+    ),
+    (FLTrust(root=0), "FLTrust(root=0)", 2),
+    (FoolsGold(), "FoolsGold(confidence=1.0, compared=None)", 1),
+    (Flame(), "Flame(noise=0.001, compared='models')", 1),
+    (RobustLearningRate(threshold=2), "RobustLearningRate(threshold=2, rule=None)", 1),
+    (SignGuard(), "SignGuard(lower=0.1, upper=3.0, share=0.1)", 1),
+    (FLDetector(window=3), "FLDetector(window=3)", 1),
 ]
 
 

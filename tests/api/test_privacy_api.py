@@ -124,7 +124,10 @@ def test_a_table_of_pandas_has_a_row_for_each_number_of_rounds() -> None:
         ({"sampling_rate": 0.1, "rounds": 3, "delta": 1e-3}, "noise_multiplier must be given, got none"),
         ({"noise_multiplier": 1.0, "sampling_rate": 0.1, "delta": 1e-3}, "rounds must be given, got none"),
         ({"noise_multiplier": 1.0, "sampling_rate": 0.1, "rounds": 3}, "delta must be given, got none"),
-        ({"noise_multiplier": 1.0, "rounds": 3, "delta": 1e-3}, "either a sampling rate, or a cohort size"),
+        (
+            {"noise_multiplier": 1.0, "rounds": 3, "delta": 1e-3},
+            "one of a sampling rate, an epoch, and a cohort size",
+        ),
         ({"noise_multiplier": 1.0, "cohort_size": 3, "rounds": 3, "delta": 1e-3}, "users must be given with"),
         ({"noise_multiplier": -1.0, "sampling_rate": 0.1, "rounds": 3, "delta": 1e-3}, "must be positive"),
     ],
@@ -146,3 +149,55 @@ def test_fixed_cohorts_are_accounted_by_rdp() -> None:
         noise_multiplier=2.0, cohort_size=10, users=100, rounds=3, delta=1e-3, accountant="rdp"
     )
     assert found.guarantee.adjacency == "replace-one"
+
+
+def test_a_training_that_is_charged_at_once_is_calibrated_as_a_whole() -> None:
+    banded: dict[str, Any] = {
+        "preset": "dp_ftrl",
+        "rounds": 5,
+        "separation": 2,
+        "clip_bound": 1.0,
+        "noise_multiplier": 2.0,
+        "local": {"name": "sgd", "learning_rate": 0.1, "batch_size": 5, "epochs": 1},
+    }
+    tables = {**TABLES, "algorithm": banded, "rounds": 5}
+    found = fedward.calibrate(tables, epsilon=1.5, delta=1e-5)
+    banded["noise_multiplier"] = found.noise_multiplier
+    spent = fedward.epsilon(tables, delta=1e-5)
+    assert 1.49 < spent.epsilon <= 1.5
+    assert len(spent.rows()) == 1
+
+
+def test_random_allocation_is_described_by_its_epoch() -> None:
+    found = fedward.epsilon(noise_multiplier=1.0, epoch=8, rounds=20, delta=1e-5)
+    assert found.guarantee.rounds == 20
+    assert "each user in one random round of every 8" in str(found.guarantee)
+    # Three epochs are begun.
+    assert found.epsilon == fedward.epsilon(noise_multiplier=1.0, epoch=8, rounds=24, delta=1e-5).epsilon
+    assert [row["rounds"] for row in found.rows()] == [8, 16, 20]
+    algorithm = fedward.presets.user_dp_fedavg(
+        num_users=100,
+        sampler=fedward.RandomAllocation(epoch=8),
+        local=fedward.SGD(learning_rate=0.1, batch_size=8, epochs=1),
+        noise_multiplier=1.0,
+        clip_bound=1.0,
+    )
+    assert fedward.epsilon(algorithm, users=100, rounds=20, delta=1e-5).epsilon == found.epsilon
+
+
+def test_noise_and_rounds_are_found_for_random_allocation() -> None:
+    rounds = fedward.calibrate(epsilon=3.0, noise_multiplier=1.5, epoch=8, delta=1e-5)
+    assert rounds.rounds % 8 == 0
+    assert (
+        rounds.epsilon
+        <= 3.0
+        < fedward.epsilon(noise_multiplier=1.5, epoch=8, rounds=rounds.rounds + 1, delta=1e-5).epsilon
+    )
+    noise = fedward.calibrate(epsilon=3.0, rounds=20, epoch=8, delta=1e-5)
+    assert 2.9 < noise.epsilon <= 3.0
+    with pytest.raises(InvalidValue, match="give one of a sampling rate, an epoch, and a cohort size"):
+        fedward.epsilon(noise_multiplier=1.0, epoch=8, sampling_rate=0.1, rounds=20, delta=1e-5)
+    with pytest.raises(InvalidValue, match="users belongs to a cohort size, got it with an epoch"):
+        fedward.epsilon(noise_multiplier=1.0, epoch=8, users=10, rounds=20, delta=1e-5)
+    with pytest.raises(InvalidValue, match="need a clip bound without looks, got 2 looks"):
+        fedward.epsilon(noise_multiplier=1.0, epoch=8, rounds=20, delta=1e-5, looks=2, look_noise=3.0)

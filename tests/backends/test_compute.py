@@ -42,7 +42,12 @@ def test_the_environment_does_not_move_work_to_another_device(monkeypatch: pytes
         ({"backend": "in-process", "workers": 2}, "backend in-process has no workers"),
         ({"backend": "threads", "workers": 0}, "backend threads needs workers on the CPU, got 0"),
         ({"backend": "processes", "device": "cuda"}, "needs workers on the CPU, got device cuda"),
-        ({"address": "10.0.0.1:6379"}, "this version has no clusters, got 10.0.0.1:6379"),
+        ({"cluster": "10.0.0.1"}, "cluster must be HOST:PORT of its head, auto, or local:N"),
+        ({"cluster": "auto", "workers": 2}, "with a cluster its nodes say .* leave out workers 2"),
+        ({"cluster": "auto", "backend": "threads"}, "leave out backend threads"),
+        ({"instructions": "mmx"}, "instructions must be one of avx512, avx2, portable, got 'mmx'"),
+        ({"gpus": 0.5}, "gpus is about tasks on a cluster with device cuda, got gpus 0.5"),
+        ({"cluster": "auto", "device": "cuda", "gpus": 0.0}, "gpus must be"),
     ],
 )
 def test_what_cannot_be_is_refused_when_it_is_said(given: dict[str, Any], told: str) -> None:

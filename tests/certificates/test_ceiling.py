@@ -22,13 +22,13 @@ from fedward.certificates.ceiling import (
     round_up_count,
 )
 from fedward.certificates.certificate import certify
-from fedward.certificates.confidence import METHODS, Confidence
+from fedward.certificates.confidence import METHODS, OF_COUNTS, Confidence
 from fedward.certificates.prediction import certified_k
 from fedward.certificates.replica_scores import Replicas
 from fedward.certificates.setting import Setting
 from fedward.privacy.ledger import Ledger
 
-EXACT = ("clopper_pearson", "hoeffding", "empirical_bernstein")
+EXACT = ("clopper_pearson", "betting_votes", "hoeffding", "empirical_bernstein")
 ROUNDS = [(PoissonSampledDpEvent(0.1, GaussianDpEvent(3.0)), 3)]
 
 
@@ -65,7 +65,7 @@ def test_no_values_have_a_larger_lower_bound(
         "mixed": rng.beta(20, 1, replicas),
         "votes": (rng.uniform(size=replicas) < 0.97).astype(float),
     }[shape]
-    if method == "clopper_pearson":
+    if method in OF_COUNTS:
         values = values.round()
     best, bound = best_lower(method, replicas, error), METHODS[method]
     assert float(bound(values, error, "lower")) <= best + 1e-12

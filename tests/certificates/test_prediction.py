@@ -250,3 +250,60 @@ def test_unknown_threats_and_sides_are_refused() -> None:
         certified_k(0.8, 0.1, rounds(0.1, 3.0, 3), "injekt")  # type: ignore[arg-type]
     with pytest.raises(InvalidValue, match="side must be one of lower, upper"):
         transport(0.8, group_curve([], 1), "inject", "both")  # type: ignore[arg-type]
+
+
+def test_a_prediction_that_is_level_under_attack_is_not_certified() -> None:
+    """Bounds that meet exactly: the top class need not be the top class then."""
+    second = np.array([0.3, 0.15, 0.05])
+    # An upper bound of what no attacker changes is 1 - (1 - x), which may be rounded up: to these.
+    best = 1.0 - (1.0 - second)
+    level = best > second
+    assert level.any()
+    assert margin(best, second, group_curve([], 1), "inject")[level].tolist() == [0.0] * int(level.sum())
+    assert certified_k(best[level], second[level], [], "inject", most=3).tolist() == [0] * int(level.sum())
+
+
+def test_a_prediction_that_is_level_without_attackers_is_none() -> None:
+    assert certified_k([0.5, 0.25], [0.5, 0.25], [], "inject", most=3).tolist() == [-1, -1]
+
+
+def plain_search(top: float, second: float, spending: Any, threat: Any, most: int) -> int:
+    """One k after the other."""
+    k = 0
+    while k < most:
+        curve = group_curve(spending, k + 1)
+        found = margin([top], [second], curve, threat)
+        if -0.01 < found[0] <= 0:
+            found = margin([top], [second], group_curve(spending, k + 1, interval=2e-3), threat)
+        if found[0] <= 0:
+            return k
+        k += 1
+    return k
+
+
+@pytest.mark.parametrize("threat", THREATS)
+@pytest.mark.parametrize("spending", [[(GaussianDpEvent(30.0), 1)], rounds(0.2, 12.0, 2)])
+def test_the_search_finds_what_one_k_after_the_other_finds(threat: Any, spending: Any) -> None:
+    top, second = [0.8, 0.55, 0.9, 0.45], [0.15, 0.3, 0.1, 0.1]
+    found = certified_k(top, second, spending, threat)
+    wanted = [plain_search(a, b, spending, threat, 100) for a, b in zip(top, second, strict=True)]
+    assert found.tolist() == wanted
+
+
+@pytest.mark.parametrize(("threat", "each"), [("inject", 1), ("present", 1), ("compromise", 2)])
+def test_k_is_right_for_a_hundred_thousand_users(threat: Any, each: int) -> None:
+    sigma, top = 25_000.0, np.array([0.6, 0.9, 0.99, 0.999])
+    # The prediction holds as long as the shifted quantile of the top class is above 1/2.
+    exact = np.ceil(sigma * norm.ppf(top) / each).astype(int) - 1
+    spending = [(GaussianDpEvent(sigma), 1)]
+    found = certified_k(top, 1 - top, spending, threat)
+    assert (found <= exact).all()
+    assert (found >= 0.998 * exact).all(), (found, exact)
+    for k, p in zip(found.tolist(), top.tolist(), strict=True):
+        assert margin([p], [1 - p], group_curve(spending, k, interval=2e-3), threat)[0] > 0
+        assert margin([p], [1 - p], group_curve(spending, k + 1, interval=2e-3), threat)[0] <= 0
+
+
+def test_more_than_the_largest_group_is_not_claimed() -> None:
+    found = certified_k([0.99999], [0.0], [(GaussianDpEvent(1e6), 1)], "inject")
+    assert found.tolist() == [100_000]

@@ -104,7 +104,7 @@ def test_what_is_no_tally_is_refused(changed: dict[str, object], message: str) -
 @pytest.mark.parametrize("method", ["betting", "hoeffding", "empirical_bernstein"])
 def test_only_an_exact_bound_can_do_with_counts(method: str) -> None:
     rule = Confidence(looks=(10,), method=method)
-    with pytest.raises(InvalidValue, match="method must be clopper_pearson for a tally of votes"):
+    with pytest.raises(InvalidValue, match="method must be clopper_pearson or betting_votes for a tally"):
         rule.bounds(Tally(counts=np.array([[5, 2]]), replicas=10, seed=1))
 
 

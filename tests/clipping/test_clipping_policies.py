@@ -109,6 +109,12 @@ def test_model_and_bits_share_the_noise() -> None:
         noise_beside(5.0, 5.0)
 
 
+@pytest.mark.parametrize("total", [1e-300, 5e-324, 1e-160, 1e300])
+def test_noise_that_nothing_can_be_computed_with_is_refused_in_words(total: float) -> None:
+    with pytest.raises(InvalidValue, match="noise multiplier must be from 1e-50 to 1e\\+50"):
+        noise_beside(total, math.inf)
+
+
 def test_clip_norm_decay_falls_by_its_factor_between_looks() -> None:
     assert CND.move((1.0,), 10, (1.0,), [(1.0,)] * 4, np.random.default_rng(0)) == (0.9,)
     assert CND.looks(10) == ()

@@ -92,3 +92,12 @@ def test_a_bound_near_the_smallest_number_gives_nothing_rather_than_too_much() -
 def test_clipping_an_update_that_is_not_finite_ends_and_gives_nothing(bad: float) -> None:
     update = torch.tensor([1.0, bad, 2.0])
     assert torch.equal(clip_to(update, l2_norm(update), 0.5), torch.zeros(3))
+
+
+@pytest.mark.parametrize("entries", [1, 4, 100])
+@pytest.mark.parametrize("share", [0.6, 0.9, 1.6])
+def test_what_would_be_rounded_up_above_its_bound_becomes_nothing(entries: int, share: float) -> None:
+    """The smallest float32 is 2^-149: a share of it per entry is rounded to a whole one."""
+    update = torch.ones(entries)
+    bound = share * 2.0**-149 * math.sqrt(entries)
+    assert exact_norm(clip_to(update, l2_norm(update), bound)) <= bound

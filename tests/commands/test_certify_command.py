@@ -336,3 +336,26 @@ def test_attackers_that_poison_examples_must_be_countable(
     asked = ["certify", file, "-m", 4, "--attackers", attackers, "--out", file.parent / "run"]
     assert fedward(*asked, monkeypatch=monkeypatch) == 2
     assert message in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (("--range", "0:4"), "--until needs all replicas in one place, from the first on, got --range 0:4"),
+        (("--cluster", "127.0.0.1:6379"), "leave out --until or --cluster, got --cluster 127.0.0.1:6379"),
+    ],
+    ids=["range", "cluster"],
+)
+def test_stopping_early_needs_replicas_in_their_order_and_in_one_place(
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    other: tuple[str, str],
+    said: str,
+) -> None:
+    out = file.parent / "run"
+    monkeypatch.setattr("fedward.backends.compute.require_ray", lambda: None)  # an extra; nothing connects
+    command = ("certify", file, "-m", 8, "--until", "2", "--score", "vote", "--method", "betting_votes")
+    assert fedward(*command, *other, "--out", out, monkeypatch=monkeypatch) != 0
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert not out.exists()

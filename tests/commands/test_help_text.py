@@ -30,7 +30,7 @@ def visible(command: Any) -> list[Any]:
 def test_every_option_says_in_words_what_it_takes(name: str) -> None:
     for each in visible(ALL[name]):
         flag = getattr(each, "is_flag", False)
-        assert flag or re.fullmatch(r"[A-Z=,.\[\]]+", each.metavar or ""), each.name
+        assert flag or re.fullmatch(r"[A-Z=:,.\[\]]+", each.metavar or ""), each.name
     assert not re.search(r"<[a-z]|list\[", help_of(*name.split()))
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from dp_accounting import NonPrivateDpEvent
 
+import fedward as python_fedward
 from command_line import answer
 from fedward.privacy import Ledger, ledger_file
 from fedward.reports.terminal.console import plain_console
@@ -116,10 +118,14 @@ def test_what_is_no_ledger_is_named(fedward: Any) -> None:
         code, out, err = fedward(*words)
         assert (code, out) == (2, ""), words
         assert said in err
+    Path("run/digests.jsonl").unlink()
+    os.mkfifo("run/digests.jsonl")
+    assert "got 'digests.jsonl', which is a named pipe" in fedward("ledger", "run").err
     Path("run/ledger.json").unlink()
     assert "run must be the directory of a run with a ledger.json" in fedward("ledger", "run").err
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_a_claim_without_any_proof_is_valid_json(fedward: Any) -> None:
     """An infinite ε is null: JSON has no infinity."""
     run_to_end(setup_for(PRIVATE, rounds=1), Path("run"))
@@ -132,3 +138,21 @@ def test_a_claim_without_any_proof_is_valid_json(fedward: Any) -> None:
     assert code == 1
     told = json.loads(out, parse_constant=lambda name: pytest.fail(name))
     assert (told["holds"], told["private"], told["claims"][0]["recomputed"]) == (False, False, None)
+
+
+def test_a_person_with_several_devices_is_told_what_a_run_and_a_training_are_worth(fedward: Any) -> None:
+    run_to_end(setup_for(PRIVATE, rounds=1), Path("run"))
+    told = fedward("ledger", "run", "--devices-per-person", "3")
+    assert told.code == 0
+    assert "person level, up to 3 devices each" in told.out
+    (person,) = fedward("ledger", "run", "--devices-per-person", "3", "--json").json()["persons"]
+    assert person["devices"] == 3
+    assert person["epsilon"] > fedward("ledger", "run", "--json").json()["claims"][0]["epsilon"]
+    words = ("--noise-multiplier", "3", "--sampling-rate", "0.1", "--rounds", "30", "--delta", "1e-5")
+    asked = python_fedward.epsilon(
+        noise_multiplier=3.0, sampling_rate=0.1, rounds=30, delta=1e-5, devices_per_person=3
+    )
+    assert (
+        fedward("epsilon", *words, "--devices-per-person", "3", "--json").json()["epsilon"] == asked.epsilon
+    )
+    assert fedward("ledger", "run", "--devices-per-person", "0").code != 0

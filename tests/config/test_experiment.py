@@ -225,3 +225,38 @@ def test_projected_sgd_in_a_file_is_a_table_in_a_table() -> None:
     experiment = from_content(content)
     algorithm = experiment.make_algorithm(experiment.load_data(), tiny_model(64, 10))
     assert algorithm.local.sgd.batch_size == 10  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("".join(f"k{number} = 1\n" for number in range(200_000)), "must be of at most 1 MB"),
+        ("a." * 100_000 + "b = 1\n", "keys with more than 200 dots"),
+        ("a . " * 50_000 + "b = 1\n", "keys with more than 200 dots"),
+        ("a = " + "[" * 100_000, "cannot be read as TOML"),
+        ("rounds = " + "9" * 500_000, "cannot be read as TOML"),
+    ],
+    ids=["keys", "dots", "dots with spaces", "depth", "digits"],
+)
+def test_files_that_would_take_all_memory_are_refused_in_a_line(
+    tmp_path: Path, content: str, says: str
+) -> None:
+    file = tmp_path / "file.toml"
+    file.write_text(content, encoding="utf8")
+    with pytest.raises(InvalidValue, match=says) as refused:
+        read(file)
+    assert len(str(refused.value)) < 1000
+
+
+def test_a_list_of_many_numbers_with_dots_is_no_key(tmp_path: Path) -> None:
+    file = tmp_path / "file.toml"
+    file.write_text(f"seeds = [{', '.join(['0.5'] * 1000)}]\n{TEXT}", encoding="utf8")
+    with pytest.raises(InvalidValue, match="unknown key 'seeds'"):
+        read(file)
+
+
+def test_a_thousand_wrong_keys_are_not_all_named() -> None:
+    with pytest.raises(InvalidValue) as refused:
+        from_content({f"key{number}": 1 for number in range(1000)}, "file.toml")
+    assert "and 980 more" in str(refused.value)
+    assert len(str(refused.value)) < 2000

@@ -32,4 +32,4 @@ def test_what_is_wrong_within_a_list_is_all_that_is_said_of_it() -> None:
 def test_a_misspelt_sweep_is_offered_its_name() -> None:
     (line,) = said(swep={"seeds": 2})
     assert line.startswith("unknown key 'swep'; did you mean 'sweep'?")
-    assert line.endswith("evaluation, sweep)")
+    assert line.endswith("compute, sweep, arena)")

@@ -8,6 +8,7 @@ import pytest
 
 from fedward.base.validate import InvalidValue
 from fedward.config import experiment as config
+from fedward.config.file_content import read_content
 from fedward.config.own_code import code_names, import_code, is_code, load_code
 from own_module import own_module
 
@@ -43,7 +44,7 @@ def test_a_file_that_names_code_is_refused_before_anything_of_it_runs(tmp_path: 
 
 def test_trusted_code_is_found_beside_the_file(tmp_path: Path) -> None:
     with own_module(tmp_path, "mine_beside") as file:
-        content = import_code(config.read_content(file), file)
+        content = import_code(read_content(file), file)
         experiment = config.from_content(content)
         assert experiment.model.part == "mine_beside:Net"
         assert experiment.model_dump(mode="json")["model"] == {
@@ -98,7 +99,7 @@ def test_keys_of_own_parts_are_checked_like_ours(
     changes: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     with own_module(tmp_path, "mine_keys") as file:
-        content = import_code(config.read_content(file), file)
+        content = import_code(read_content(file), file)
         content["model"] |= changes
         with pytest.raises(InvalidValue) as error:
             config.from_content(content)

@@ -16,6 +16,7 @@ from fedward.attacks.poisoning import LabelFlip
 from fedward.base.validate import InvalidValue
 from fedward.config import attack_section, installed_parts, part_slot
 from fedward.config import experiment as config
+from fedward.config.feature_table import FEATURES
 from fedward.config.model_section import MODEL, initial_model
 from fedward.config.object_section import ObjectSection
 from fedward.core.algorithm import Algorithm
@@ -188,6 +189,6 @@ def test_a_real_package_is_found_by_its_entry_point(tmp_path: Path, monkeypatch:
 
 
 def test_every_group_of_entry_points_belongs_to_a_slot() -> None:
-    slots = [*part_slot._SLOTS.values(), config.DATA, config._ALGORITHM, MODEL]
+    slots = [*part_slot._SLOTS.values(), config.DATA, config._ALGORITHM, MODEL, FEATURES]
     slots += [attack_section._WHO, attack_section._POISONING, attack_section._MODEL_POISONING]
     assert {slot.group for slot in slots if slot.group} == set(installed_parts.GROUPS)

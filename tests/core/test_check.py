@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import sys
+import threading
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
+from torch import nn
 
 import fedward
+from core.self_protected import insdp
 from fedward.attacks import Attacker
 from fedward.attacks.model_poisoning import ConstrainAndScale, TrainAndScale
 from fedward.base.validate import InvalidType, InvalidValue
@@ -13,7 +19,7 @@ from fedward.clipping import RawMedian
 from fedward.core.check import check_setup
 from fedward.core.types import Bounds, LocalTrainer
 from fedward.local import ProjectedSGD
-from fedward.presets import bulyan, krum
+from fedward.presets import bulyan, fedavg, krum
 from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
 from support import Tamperer, tiny_algorithm, tiny_federation, tiny_model, tiny_sgd
 
@@ -123,3 +129,55 @@ def test_an_adversary_that_leaves_out_an_answer_is_refused_in_words(missing: str
     adversary = Silent({1}, lambda user, update: update)
     with pytest.raises(InvalidType, match=rf"{missing} must be declared by Silent, got nothing"):
         fedward.rounds(tiny_algorithm(), MODEL, FEDERATION, rounds=2, seed=1, adversary=adversary)
+
+
+@pytest.mark.parametrize("how", ["the server's noise", "the users' own"])
+def test_batch_normalisation_is_refused_whoever_adds_the_noise(how: str) -> None:
+    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
+    algorithm = tiny_algorithm() if how == "the server's noise" else insdp()
+    with pytest.raises(InvalidValue, match="layer 1 is BatchNorm1d, which is refused under differential"):
+        check_setup(algorithm, model, FEDERATION.roster)
+
+
+def test_batch_normalisation_is_no_error_where_nothing_is_private() -> None:
+    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
+    check_setup(fedavg(sampler=EveryoneSampler(), local=tiny_sgd()), model, FEDERATION.roster)
+
+
+class Scoring(torch.nn.Module):
+    """Scores two classes, and does something to them that no model should."""
+
+    def __init__(self, change: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.model, self.change = tiny_model(), change
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.change(self.model(x))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda scores: scores.to_sparse(), "plain tensor of floats, got float32, sparse_coo"),
+        (lambda scores: scores.long(), "plain tensor of floats, got int64, strided"),
+        (lambda scores: scores.to(torch.complex64), "plain tensor of floats, got complex64, strided"),
+        (lambda scores: sys.exit(3), r"ends the program, SystemExit\(3\)"),
+    ],
+    ids=["sparse", "whole", "complex", "exit"],
+)
+def test_a_model_whose_output_cannot_be_trained_is_refused_before_training(
+    change: Callable[[torch.Tensor], torch.Tensor], says: str
+) -> None:
+    with pytest.raises(InvalidValue, match=says):
+        check_setup(tiny_algorithm(), Scoring(change), FEDERATION.roster)
+
+
+class HoldsALock(nn.Linear):
+    def __init__(self) -> None:
+        super().__init__(3, 2)
+        self.lock = threading.Lock()
+
+
+def test_a_model_that_cannot_be_copied_is_refused_before_training() -> None:
+    with pytest.raises(InvalidValue, match="HoldsALock must be a model that can be copied"):
+        check_setup(tiny_algorithm(), HoldsALock(), tiny_federation().roster)

@@ -23,7 +23,7 @@ from fedward.core.types import Bounds, PolicyState
 from fedward.presets import dopamine, insdp_fedsgd, local_dp
 from fedward.privacy import Budget, Guarantee, epsilon_of
 from fedward.privacy.events import fold
-from fedward.sampling import EveryoneSampler, PoissonSampler
+from fedward.sampling import EveryoneSampler, FixedSizeSampler, PoissonSampler
 from support import tiny_algorithm
 
 INCLUDED = "the server's looks at norms included"
@@ -190,3 +190,14 @@ class ReadsUnsaid(FixedBound):
 def test_a_bound_made_of_the_rounds_own_norms_must_say_that_nothing_covers_it() -> None:
     with pytest.raises(InvalidValue, match=r"must say why no ε covers it \(unproven\), got ReadsUnsaid"):
         replace(tiny_algorithm(), policy=ReadsUnsaid(clip_bound=0.1))
+
+
+@pytest.mark.parametrize(("sampler", "moves"), [(PoissonSampler(rate=0.5), 1), (FixedSizeSampler(size=6), 2)])
+def test_a_user_that_is_replaced_moves_model_and_look_twice_as_far_as_one_that_is_added(
+    sampler: Any, moves: int
+) -> None:
+    policy = Quantile(initial=1.0, quantile=0.5, bit_noise=1.5, expected_cohort=6)
+    algorithm = replace(tiny_algorithm(sampler=sampler, noise_multiplier=2.0), policy=policy)
+    both = sampler.amplify(GaussianDpEvent(fold(2.0 / moves, 3.0 / moves)), 12)
+    expected = epsilon_of([(both, 4)], 1e-3, "rdp", sampler.adjacency)
+    assert algorithm.guarantee(12, 4, 1e-3, "rdp").epsilon == pytest.approx(expected)

@@ -5,9 +5,12 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
+from fedward import models
 from fedward.base.validate import InvalidType, InvalidValue
-from fedward.core.parameters import FlatModule, ParameterSpec
+from fedward.core.parameters import FlatModule, ParameterSpec, flatten_state
 from support import tiny_model
+
+SHAPES = {"digits_cnn": (1, 8, 8), "mnist_cnn": (1, 28, 28)}
 
 
 class Tied(nn.Module):
@@ -102,6 +105,19 @@ def test_running_statistics_follow_the_parameters_and_are_not_trained() -> None:
     flat.module(torch.randn(16, 3) + 5)
     assert torch.equal(flat.weights, before[: spec.trainable])
     assert not torch.equal(flat.parameters[spec.trainable :], before[spec.trainable :])
+
+
+@pytest.mark.parametrize("name", ["cifar_cnn", "digits_cnn", "lfw_cnn", "mlp", "mnist_cnn", "resnet18_light"])
+def test_a_stored_state_is_flattened_as_its_module_is(name: str) -> None:
+    model = models.build(name, input_shape=SHAPES.get(name, (3, 32, 32)), num_classes=2, seed=1)
+    assert torch.equal(flatten_state(model.state_dict()), ParameterSpec.of(model).flatten(model))
+
+
+def test_a_stored_state_with_more_than_is_trained_is_longer() -> None:
+    frozen = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+    frozen[0].requires_grad_(False)
+    for model in (frozen, Tied()):
+        assert flatten_state(model.state_dict()).numel() > ParameterSpec.of(model).size
 
 
 def test_double_precision_models_stay_double() -> None:

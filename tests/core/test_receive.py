@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -76,3 +77,30 @@ def test_finishing_a_round_trains_nobody() -> None:
     after = [finish_round(algorithm, state, plan, received, 1)[0].parameters for _ in range(2)]
     assert seen == SEEN
     assert torch.equal(after[0], after[1])
+
+
+@pytest.mark.parametrize("signs", [1.0, -1.0])
+def test_a_finite_row_is_taken_though_its_sum_overflows(signs: float) -> None:
+    algorithm = tiny_algorithm(sampler=EveryoneSampler())
+    state = start(algorithm)
+    plan = plan_round(algorithm, state, FEDERATION.roster, None, 1)
+    huge = torch.full((SIZE,), signs * 3e38)
+    assert not math.isfinite(float(huge.sum()))
+    rows = [Row(job.user, huge if job.user == 3 else torch.zeros(SIZE)) for job in plan.jobs]
+    received = receive(algorithm, state, plan, rows, 1)
+    assert dict(received.outcomes)[3] == "taken"
+    assert received.norms[3][0] == pytest.approx(3e38 * SIZE**0.5, rel=1e-6)
+    # And it counts as far as its bound.
+    assert float(received.total.norm()) == pytest.approx(0.7, rel=1e-5)
+
+
+def test_one_number_that_is_not_finite_among_huge_ones_is_rejected() -> None:
+    algorithm = tiny_algorithm(sampler=EveryoneSampler())
+    state = start(algorithm)
+    plan = plan_round(algorithm, state, FEDERATION.roster, None, 1)
+    bad = torch.full((SIZE,), 3e38)
+    bad[2] = math.nan
+    rows = [Row(job.user, bad if job.user == 3 else None) for job in plan.jobs]
+    received = receive(algorithm, state, plan, rows, 1)
+    assert dict(received.outcomes) == {user: "rejected" if user == 3 else "dropped" for user in range(12)}
+    assert float(received.total.norm()) == 0

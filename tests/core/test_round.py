@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from core.rounds import FEDERATION, GARBAGE, SIZE, numbered, start, zeros
 from fedward.aggregation import AllRows, Krum
+from fedward.base.randomness import Purpose, stream
 from fedward.base.validate import InvalidValue
-from fedward.clipping import FixedBound
+from fedward.clipping import FixedBound, Quantile
 from fedward.core.receive import receive
 from fedward.core.round import plan_round
 from fedward.core.types import Bounds, PolicyState, Row
@@ -254,3 +255,50 @@ def test_rejected_rows_never_come_to_a_rule_that_compares_rows() -> None:
     )
     moved = state.parameters - start(algorithm).parameters
     assert any(torch.allclose(moved, numbered(user), atol=1e-3) for user in range(6, 12))
+
+
+def test_who_drops_out_is_counted_apart_from_who_is_rejected() -> None:
+    algorithm = tiny_algorithm(sampler=EveryoneSampler())
+    sent = {3: None, 5: GARBAGE["nan"], 7: None}
+    _, log, _ = one_round(algorithm, start(algorithm), FEDERATION, lambda u: sent.get(u, zeros(u)))
+    assert log.telemetry is not None
+    assert (log.telemetry.dropped, log.telemetry.rejected) == (2, (5,))
+
+
+OTHERS: dict[str, tuple[Purpose, ...]] = {
+    kept: tuple(purpose for purpose in get_args(Purpose) if purpose != kept) for kept in ("noise", "look")
+}
+
+
+def test_noise_shares_no_stream_with_any_other_purpose() -> None:
+    algorithm = tiny_algorithm(sampler=EveryoneSampler())
+    begun = start(algorithm, replica=2)
+    state, _, _ = one_round(algorithm, begun, FEDERATION, zeros, seed=5)
+    noise = (state.parameters - begun.parameters).double().numpy() / algorithm.noise_std(0.7)
+    assert np.std(noise) > 0.1
+    for purpose in OTHERS["noise"]:
+        drawn = stream(5, purpose, replica=2, round=0).standard_normal(SIZE)
+        assert not np.isclose(noise, drawn, atol=1e-3).any(), purpose
+
+
+class Listening(Quantile):
+    """A bound that keeps the number that hides its look."""
+
+    def move(
+        self, policy: PolicyState, round: int, bounds: Bounds, norms: list[Bounds], rng: np.random.Generator
+    ) -> PolicyState:
+        HEARD.append(float(rng.standard_normal()))
+        return policy
+
+
+HEARD: list[float] = []
+
+
+def test_a_look_shares_no_stream_with_any_other_purpose() -> None:
+    HEARD.clear()
+    policy = Listening(initial=0.7, quantile=0.5, bit_noise=1.0, expected_cohort=12)
+    algorithm = replace(tiny_algorithm(sampler=EveryoneSampler()), policy=policy)
+    one_round(algorithm, start(algorithm, replica=2), FEDERATION, zeros, seed=5)
+    (heard,) = HEARD
+    drawn = [stream(5, purpose, replica=2, round=0).standard_normal() for purpose in OTHERS["look"]]
+    assert heard not in drawn

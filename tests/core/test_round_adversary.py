@@ -94,6 +94,7 @@ def test_honest_rows_are_held_only_for_an_adversary_that_asks_for_them() -> None
     one_round(algorithm, start(algorithm), FEDERATION, numbered, adversary=spy)
     assert spy.seen[2].cohort == tuple(range(12))
     assert spy.seen[2].honest is None
+    assert spy.seen[2].agreed == {}
 
 
 def test_a_cohort_of_attackers_only_has_no_honest_rows_and_one_of_none_asks_nobody() -> None:
@@ -118,6 +119,10 @@ def test_what_an_adversary_sees_does_not_depend_on_the_noise() -> None:
         "own",
         "cohort",
         "honest",
+        "honest_users",
+        "memory",
+        "previous",
+        "agreed",  # theirs: the core puts nothing into it
     }
     sights = []
     for multiplier in (1e-3, 1e3):

@@ -34,7 +34,7 @@ def test_a_keyword_that_the_other_does_not_have_is_refused() -> None:
 
 def test_loaders_of_one_format_differ_in_their_words_only() -> None:
     keywords = inspect.signature(mnist.load).parameters
-    assert list(keywords) == ["seed", "data_dir", "users", "split", "alpha", "classes"]
+    assert list(keywords) == ["seed", "data_dir", "users", "split", "alpha", "classes_per_user", "classes"]
     assert list(inspect.signature(cifar10.load).parameters) == [*keywords, "standardise"]
     assert get_type_hints(mnist.load)["return"] is Federation
     assert "Digits" in (mnist.load.__doc__ or "")

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.datasets import cifar10, cifar100
 from fedward.datasets.cifar import Cifar
+from fedward.datasets.first_seen import NAME
 
 SETS: dict[str, Any] = {"cifar10": cifar10, "cifar100": cifar100}
 SHARED_DATA = Path(__file__).parents[2].parent / "shared" / "data"
@@ -166,11 +167,18 @@ def test_missing_files_come_out_of_the_official_archive(
             path.unlink()
     archive = module.SET.url.rpartition("/")[2]
     asked = serve({archive: buffer.getvalue()})
-    monkeypatch.setattr(module, "SET", replace(module.SET, md5=hashlib.md5(buffer.getvalue()).hexdigest()))
+    sums = {name: hashlib.new(name, buffer.getvalue()).hexdigest() for name in ("md5", "sha256")}
+    monkeypatch.setattr(module, "SET", replace(module.SET, **sums))
     after = module.load(data_dir=tmp_path, users=2, seed=0)
     assert torch.equal(before.examples.x, after.examples.x)
     assert asked == [module.SET.url]
-    assert {path.name for path in folder.iterdir()} == {*module.SET.train, module.SET.test}
+    assert {path.name for path in folder.iterdir()} == {*module.SET.train, module.SET.test, NAME}
+    changed = folder / module.SET.train[0]
+    content = bytearray(changed.read_bytes())
+    content[-1] ^= 1
+    changed.write_bytes(content)
+    with pytest.raises(InvalidValue, match=r"must have the SHA-256 [0-9a-f]{64} that it was downloaded with"):
+        module.load(data_dir=tmp_path, users=2, seed=0)
 
 
 @pytest.mark.usefixtures("no_internet")

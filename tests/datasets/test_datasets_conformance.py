@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from datasets.small_files import SMALL_FILES
 from fedward.datasets import DATASETS
 from fedward.testing import check_dataset
+from small_data_files import SMALL_FILES
 
 
 def test_every_data_set_has_small_files() -> None:

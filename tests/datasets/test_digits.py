@@ -65,7 +65,10 @@ def test_wrong_options_are_refused() -> None:
         digits.load(seed=0, users=1439)
     with pytest.raises(InvalidValue, match="alpha must be left out with split iid"):
         digits.load(seed=0, alpha=1.0)
-    with pytest.raises(InvalidValue, match="split must be one of iid, dirichlet, natural, got 'idd'"):
+    with pytest.raises(
+        InvalidValue,
+        match="split must be one of iid, dirichlet, label_skew, quantity_skew, natural, got 'idd'",
+    ):
         digits.load(seed=0, split="idd")
     with pytest.raises(InvalidValue, match="seed must be at least 0, got -1"):
         digits.load(seed=-1)

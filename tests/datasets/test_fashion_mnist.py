@@ -35,6 +35,7 @@ def test_missing_files_are_downloaded_from_its_own_address(
     data = path.read_bytes()
     path.unlink()
     monkeypatch.setitem(fashion_mnist.MD5, "t10k-labels-idx1-ubyte", hashlib.md5(data).hexdigest())
+    monkeypatch.setitem(fashion_mnist.SHA256, "t10k-labels-idx1-ubyte", hashlib.sha256(data).hexdigest())
     asked = serve({path.name: data})
     assert fashion_mnist.load(data_dir=small_fashion, users=6, seed=0).num_users == 6
     assert asked == [f"{fashion_mnist.URL}{path.name}"]
@@ -42,6 +43,7 @@ def test_missing_files_are_downloaded_from_its_own_address(
 
 def test_its_checksums_are_not_those_of_mnist(tmp_path: Path, serve: Callable[..., list[str]]) -> None:
     assert not set(fashion_mnist.MD5.values()) & set(mnist.MD5.values())
+    assert not set(fashion_mnist.SHA256.values()) & set(mnist.SHA256.values())
     serve({f"{name}.gz": b"something else" for name in fashion_mnist.MD5})
     with pytest.raises(InvalidValue, match=r"Fashion-MNIST files; .* Downloading them failed: .*hash"):
         fashion_mnist.load(data_dir=tmp_path, seed=0)

@@ -206,10 +206,26 @@ def test_only_missing_files_are_downloaded_and_only_once(
     data = path.read_bytes()
     path.unlink()
     monkeypatch.setitem(mnist.MD5, name, hashlib.md5(data).hexdigest())
+    monkeypatch.setitem(mnist.SHA256, name, hashlib.sha256(data).hexdigest())
     asked = downloads(monkeypatch, {f"{name}.gz": data})
     assert mnist.load(data_dir=small_mnist, users=6, seed=0).num_users == 6
     assert mnist.load(data_dir=small_mnist, users=6, seed=0).num_users == 6
     assert asked == [f"{mnist.URL}{name}.gz"]
+
+
+def test_a_file_with_the_published_md5_alone_is_refused_and_removed(
+    small_mnist: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two files with one MD5 can be made."""
+    name = "train-labels-idx1-ubyte"
+    path = raw(small_mnist) / f"{name}.gz"
+    data = path.read_bytes()
+    path.unlink()
+    monkeypatch.setitem(mnist.MD5, name, hashlib.md5(data).hexdigest())
+    downloads(monkeypatch, {f"{name}.gz": data})
+    with pytest.raises(InvalidValue, match=f"the SHA-256 {mnist.SHA256[name]} of the official file"):
+        mnist.load(data_dir=small_mnist, users=6, seed=0)
+    assert not path.exists()
 
 
 def test_a_download_with_a_wrong_checksum_is_refused_and_leaves_nothing(

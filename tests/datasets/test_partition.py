@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.datasets import partition
-from fedward.datasets.partition import SPLITS, Split, dirichlet, iid, natural
+from fedward.datasets.partition import SPLITS, Split, dirichlet, iid, label_skew, natural, quantity_skew
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -97,6 +97,50 @@ def test_a_hopeless_dirichlet_split_is_drawn_a_bounded_number_of_times(
         dirichlet(np.arange(100) % 2, 50, 0.001, rng())
 
 
+@given(users=st.integers(1, 30), each=st.integers(1, 6), classes=st.integers(1, 6), seed=st.integers(0, 99))
+def test_label_skew_gives_every_user_so_many_classes_and_every_class_its_users(
+    users: int, each: int, classes: int, seed: int
+) -> None:
+    labels = rng(seed).permutation(np.repeat(np.arange(classes), 40))
+    if each > classes or users * each < classes:
+        with pytest.raises(InvalidValue, match=r"classes per user must be at most|every class needs a user"):
+            label_skew(labels, users, each, rng(seed))
+        return
+    owners = label_skew(labels, users, each, rng(seed))
+    table = np.zeros((classes, users), dtype=int)
+    np.add.at(table, (labels, owners), 1)
+    assert ((table > 0).sum(axis=0) == each).all()
+    having = (table > 0).sum(axis=1)
+    assert having.max() - having.min() <= 1
+    for row in table:
+        assert row[row > 0].max() - row[row > 0].min() <= 1
+
+
+def test_label_skew_mixes_classes_anew_for_every_user_and_follows_its_stream() -> None:
+    labels = np.repeat(np.arange(10), 100)
+    owners = label_skew(labels, 50, 2, rng(1))
+    assert np.array_equal(owners, label_skew(labels, 50, 2, rng(1)))
+    pairs = {tuple(np.unique(labels[owners == user])) for user in range(50)}
+    assert len(pairs) > 20  # of 45 there are
+
+
+def test_a_class_that_cannot_be_dealt_out_to_its_users_is_refused() -> None:
+    with pytest.raises(InvalidValue, match="a class of 1 examples cannot be dealt out to 2 users"):
+        label_skew(np.array([0, 1, 1, 1]), 2, 2, rng())
+
+
+def test_quantity_skew_differs_in_sizes_and_not_in_labels() -> None:
+    labels = np.arange(20_000) % 2
+    owners = quantity_skew(20_000, 10, 0.5, rng(2))
+    sizes = np.bincount(owners, minlength=10)
+    assert sizes.min() >= 1
+    assert sizes.sum() == 20_000
+    assert sizes.max() > 4 * np.median(sizes)
+    large = sizes >= 400
+    ones = np.bincount(owners, weights=labels, minlength=10) / sizes
+    assert np.abs(ones[large] - 0.5).max() < 0.1
+
+
 def test_natural_numbers_users_in_the_order_of_their_ids() -> None:
     assert natural(np.array([30, 10, 20, 10]), None, rng()).tolist() == [2, 0, 1, 0]
 
@@ -148,6 +192,12 @@ def test_a_split_refuses_what_it_does_not_use_and_asks_for_what_it_needs() -> No
         Split(name="natural", alpha=0.5)
     with pytest.raises(InvalidValue, match="split dirichlet needs an alpha"):
         Split(name="dirichlet", users=3)
+    with pytest.raises(InvalidValue, match="split quantity_skew needs an alpha"):
+        Split(name="quantity_skew", users=3)
+    with pytest.raises(InvalidValue, match="split label_skew needs classes_per_user"):
+        Split(name="label_skew", users=3)
+    with pytest.raises(InvalidValue, match="classes_per_user must be left out with split iid, got 2"):
+        Split(name="iid", users=3, classes_per_user=2)
     with pytest.raises(InvalidValue, match="split iid needs a number of users"):
         Split(name="iid")
     with pytest.raises(InvalidType, match=r"number of users must be a whole number, got 2\.5"):
@@ -168,6 +218,14 @@ def test_every_split_assigns_as_its_function_does() -> None:
     made = {
         "iid": (Split(name="iid", users=4), iid(60, 4, rng(5))),
         "dirichlet": (Split(name="dirichlet", users=4, alpha=2.0), dirichlet(labels, 4, 2.0, rng(5))),
+        "label_skew": (
+            Split(name="label_skew", users=4, classes_per_user=2),
+            label_skew(labels, 4, 2, rng(5)),
+        ),
+        "quantity_skew": (
+            Split(name="quantity_skew", users=4, alpha=2.0),
+            quantity_skew(60, 4, 2.0, rng(5)),
+        ),
         "natural": (Split(name="natural", users=4), natural(ids, 4, rng(5))),
     }
     assert made.keys() == SPLITS.keys()

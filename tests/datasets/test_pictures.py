@@ -132,3 +132,10 @@ def test_only_two_colours_exist() -> None:
         InvalidValue, match="colour must be one of grey, rgb, got 'gray'; did you mean 'grey'"
     ):
         check_colour("gray")
+
+
+def test_a_picture_that_unpacks_to_more_than_anybody_looks_at_is_refused_before_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "x.png"
+    Image.new("1", (8200, 8201)).save(path)
+    with pytest.raises(InvalidValue, match="at most 67,108,864 pixels, got 8,201 x 8,200"):
+        read_picture(path)

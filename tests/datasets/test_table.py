@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedward.base import limited_files
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.core.federation import Federation
 from fedward.datasets import table
@@ -329,3 +330,29 @@ def test_a_parquet_file_cut_off_anywhere_is_refused(
     path.write_bytes(whole[: data.draw(st.integers(0, len(whole) - 1))])
     with pytest.raises(InvalidValue, match=r"cut\.parquet must be a whole Parquet file"):
         read_parquet(path, WANTED)
+
+
+def test_one_long_text_does_not_make_a_column_larger_than_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limited_files, "_UNPACKED", 1 << 20)
+    rows = [["a" * 4000, 0, 1, 2], *([user, 0, 1, 2] for user in range(500))]
+    save(tmp_path, text(rows), "some.csv")
+    with pytest.raises(InvalidValue, match="at most 1 MB, got 7 MB: 501 of up to 4,000 letters in user"):
+        read_csv(tmp_path / "some.csv", Wanted(user="user", label="label", features=None, by_user=True))
+
+
+def test_parquet_that_repeats_one_value_for_ever_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    monkeypatch.setattr(limited_files, "_UNPACKED", 1 << 18)
+    wanted = Wanted(user="user", label="label", features=None, by_user=True)
+    many = np.zeros(1 << 17, dtype=np.int64)
+    write_parquet(tmp_path / "many.parquet", {"user": many, "label": many})
+    with pytest.raises(InvalidValue, match="262,144 values"):
+        read_parquet(tmp_path / "many.parquet", wanted)
+    texts = ["x" * 4000] * 4000
+    write_parquet(tmp_path / "texts.parquet", {"user": texts, "label": list(range(4000))})
+    with pytest.raises(InvalidValue, match="4,000 of up to 4,000 letters in user"):
+        read_parquet(tmp_path / "texts.parquet", wanted)

@@ -73,6 +73,8 @@ def test_the_keys_and_defaults_on_a_page_are_those_of_the_preset(name: str) -> N
             assert found[key] == "**required**", key
         elif default is None:
             assert found[key] == "not given", key
+        elif isinstance(default, bool):
+            assert found[key] == f"`{str(default).lower()}`", key
         else:
             written = found[key].strip("`").strip('"')
             assert type(default)(written) == default, key

@@ -18,6 +18,7 @@ SHAPES = {
     "resnet18_light": (3, 32, 32),
     "lfw_cnn": (3, 24, 22),
     "logistic_regression": (3, 5),
+    "linear_head": (3, 5),
     "mlp": (2, 3),
     "sentiment_lstm": (),
     "word_lstm": (),

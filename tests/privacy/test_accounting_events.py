@@ -1,4 +1,4 @@
-"""Events that are imported alone are those of the whole package, whichever is imported first."""
+"""Events that are imported alone are those of the whole package, whichever is first; one is our own."""
 
 from __future__ import annotations
 
@@ -23,8 +23,12 @@ import dp_accounting.dp_event
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
 
-for name in events.__all__:
+theirs = [name for name in events.__all__ if name != "RandomAllocationDpEvent"]
+assert len(theirs) == len(events.__all__) - 1 and not hasattr(dp_accounting, "RandomAllocationDpEvent")
+for name in theirs:
     assert getattr(events, name) is getattr(dp_accounting, name) is getattr(dp_accounting.dp_event, name)
+own = events.RandomAllocationDpEvent(4, events.GaussianDpEvent(3.0))
+assert pickle.loads(pickle.dumps(own)) == own and isinstance(own, dp_accounting.DpEvent)
 event = events.PoissonSampledDpEvent(0.1, events.GaussianDpEvent(3.0))
 assert pickle.loads(pickle.dumps(event)) == event == dp_accounting.PoissonSampledDpEvent(
     0.1, dp_accounting.GaussianDpEvent(3.0)

@@ -49,6 +49,39 @@ def test_with_seeded_noise_a_killed_training_ends_with_the_ledger_of_an_uninterr
     assert lived(SEEDED, life) == lived(SEEDED, [(event, 0) for event, _ in life])
 
 
+@given(st.lists(st.sampled_from(EVENTS), min_size=1, max_size=12), st.data())
+def test_rounds_reserved_ahead_count_at_once_and_leave_what_rounds_one_by_one_leave(
+    events: list[DpEvent], data: st.DataObject
+) -> None:
+    before = data.draw(st.integers(0, len(events)))
+    ledger = lived(SEEDED, [(event, 0) for event in events[:before]])
+    ahead = ledger.reserve_ahead(events[before:])
+    assert sorted(map(str, spread(ahead))) == sorted(map(str, events))
+    assert (ahead.rounds, ahead.rounds_reserved) == (before, len(events) - before)
+    for t, event in enumerate(events[before:], start=before):
+        assert ahead.reserve(t, event) == ahead  # a run that goes on here reserves it once more
+        ahead = ahead.settle(t)
+        assert sorted(map(str, spread(ahead))) == sorted(map(str, events))
+    assert ahead == lived(SEEDED, [(event, 0) for event in events])
+    assert ledger.reserve_ahead(events[before:]).settled() == ahead
+
+
+def spread(ledger: Ledger) -> list[DpEvent]:
+    return [event for event, count in ledger.spending for _ in range(count)]
+
+
+def test_more_rounds_may_be_reserved_after_some_but_no_others_in_their_place() -> None:
+    ahead = SEEDED.reserve_ahead(EVENTS[:2])
+    assert ahead.reserve_ahead(EVENTS).rounds_reserved == 3
+    for others in (EVENTS[1:], EVENTS[:1], []):
+        with pytest.raises(InvalidValue, match="with the events reserved for them, got others"):
+            ahead.reserve_ahead(others)
+    with pytest.raises(InvalidValue, match="seeded noise alone may be reserved ahead"):
+        SYSTEM.reserve_ahead(EVENTS)
+    with pytest.raises(InvalidValue, match="round 1 must be reserved next, got 2"):
+        replace(ahead, later=(Entry(event=EVENTS[0], first_round=2),))
+
+
 @given(LIVES)
 def test_with_system_entropy_no_charge_is_ever_forgotten(life: list[tuple[DpEvent, int]]) -> None:
     ledger = lived(SYSTEM, life)

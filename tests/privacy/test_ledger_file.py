@@ -58,7 +58,10 @@ def ledgers(draw: st.DrawFn) -> Ledger:
         for _ in range(kills + 1):
             ledger = ledger.reserve(t, event)
         ledger = ledger.settle(t)
-    return ledger.reserve(len(life), EVENTS[0]) if draw(st.booleans()) else ledger
+    ahead = draw(st.integers(0, 3)) if ledger.noise_source == "seeded" else draw(st.integers(0, 1))
+    if ahead == 1:
+        return ledger.reserve(len(life), EVENTS[0])
+    return ledger.reserve_ahead([draw(st.sampled_from(EVENTS)) for _ in range(ahead)])
 
 
 @given(ledgers())

@@ -23,6 +23,7 @@ def any_terms(draw: st.DrawFn) -> Terms:
         declared=divisor is not None and draw(st.booleans()),
         cohort=draw(st.none() | st.floats(1, 1e6)) if of_cohort else None,
         claimed_rate=draw(st.none() | st.floats(1e-3, 1)) if of_cohort else None,
+        epoch=draw(st.none() | st.integers(2, 99)),
         staged=draw(st.none() | EXACT),
         deviating=draw(st.booleans()),
         public_sizes=draw(st.booleans()),

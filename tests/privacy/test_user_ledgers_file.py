@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fedward.base.strict_json import digest
 from fedward.base.validate import InvalidValue
 from fedward.privacy.terms import ExactAttackers, Terms
-from fedward.privacy.user_ledgers import UserLedgers
+from fedward.privacy.user_ledgers import Reservation, UserLedgers
 from fedward.privacy.user_ledgers_file import dumps, loads
 
 STEPS = SelfComposedDpEvent(PoissonSampledDpEvent(0.1, GaussianDpEvent(1.5)), 26)
@@ -73,6 +73,26 @@ def test_ledgers_come_back_from_their_text(made: UserLedgers) -> None:
     text = dumps(made)
     assert same(loads(text), made)
     assert dumps(loads(text)) == text
+
+
+def test_rounds_reserved_ahead_come_back_and_count_as_spent() -> None:
+    rounds = [
+        Reservation(round=t, users=np.array(users, dtype=np.int64), event=event)
+        for t, (users, event) in enumerate([([0, 3], EVENTS[0]), ([1], STEPS), ([], STEPS)])
+    ]
+    made = UserLedgers.new(5, unit="user", adjacency="local").reserve_ahead(rounds)
+    read = loads(dumps(made))
+    assert dumps(read) == dumps(made)
+    one_by_one = charged(
+        5, [([0, 3], EVENTS[0]), ([1], STEPS), ([], STEPS)], open_round=False, adjacency="local"
+    )
+    assert dumps(read.settled()) == dumps(one_by_one)
+    assert [read.ledger(user) for user in range(5)] == [one_by_one.ledger(user) for user in range(5)]
+    assert [each.round for each in read.settle(0).reserve(1, np.array([1]), STEPS).later] == [2]
+    with pytest.raises(InvalidValue, match="with the users and the events reserved for them"):
+        read.reserve_ahead(rounds[1:])
+    with pytest.raises(InvalidValue, match="seeded noise alone may be reserved ahead"):
+        UserLedgers.new(5, unit="user", adjacency="local", noise_source="system").reserve_ahead(rounds)
 
 
 def test_more_histories_than_a_byte_can_number_come_back() -> None:

@@ -17,9 +17,9 @@ import fedward
 from fedward.backends.compute import IN_PROCESS
 from fedward.base.strict_json import digest
 from fedward.base.validate import InvalidValue
-from fedward.certificates.certificate import certify
 from fedward.certificates.certificate_file import dumps, loads
 from fedward.certificates.certified import papers_guarantee
+from fedward.certificates.others.any_certificate import certify_by
 from fedward.reports.page import render
 from fedward.rundir.run_record import ReplicasRecord, load
 from fedward.studies.replicas.replica_results import load_replicas
@@ -95,6 +95,7 @@ def test_a_summary_states_what_the_ledger_of_its_certificate_comes_to(
         load(run)
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_the_sentence_of_a_summary_is_made_and_not_read(run: Path) -> None:
     true = loaded(run).certified
     edit(run / "certified.json", lambda content: content["all"].__setitem__("statement", "(ε = 0.001)"))
@@ -113,7 +114,7 @@ def test_a_certificate_with_another_ledger_than_its_replicas_is_not_shown(run: P
     setting = stored.certificate.setting
     event = PoissonSampledDpEvent(0.5, GaussianDpEvent(1e6))
     loud = replace(setting, ledger=replace(setting.ledger, entries=()).charged(event, 1))
-    (run / "certificate.json").write_text(dumps(certify(loud, load_replicas(run)), stored.file))
+    (run / "certificate.json").write_text(dumps(certify_by(loud, load_replicas(run)), stored.file))
     said = (
         r"certificate.json must have the ledger that its replicas were trained with, .*ledgers.json comes to"
     )
@@ -121,6 +122,7 @@ def test_a_certificate_with_another_ledger_than_its_replicas_is_not_shown(run: P
         load(run)
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_sentences_about_one_training_are_made_from_ledgers_json(tmp_path: Path) -> None:
     plan = wanted(2, CONTENT)
     go(plan, tmp_path / "run")

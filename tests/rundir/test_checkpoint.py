@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from core.rounds import start
 from fedward.base.validate import InvalidValue
@@ -42,3 +43,14 @@ def test_a_checkpoint_keeps_the_draw_and_one_without_has_none() -> None:
     assert checkpoint.to_content(replace(state, draw="")).keys() == content.keys()
     with pytest.raises(InvalidValue, match="draw must be hexadecimal"):
         checkpoint.from_content(content | {"draw": "x"}, "file")
+
+
+def test_a_checkpoint_keeps_what_the_aggregator_remembers_and_the_model_of_the_round_before() -> None:
+    state = start(tiny_algorithm())
+    assert checkpoint.to_content(state).keys().isdisjoint({"memory", "previous"})
+    memory = (torch.tensor([3, 1]), torch.ones(2, 4, dtype=torch.float64))
+    kept = replace(state, memory=memory, previous=(state.parameters + 1,))
+    stored = checkpoint.from_bytes(checkpoint.to_bytes(kept), "file")
+    assert all(torch.equal(one, other) for one, other in zip(stored.memory, memory, strict=True))
+    assert stored.memory[0].dtype == torch.int64
+    assert torch.equal(stored.previous[0], state.parameters + 1)

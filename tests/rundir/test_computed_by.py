@@ -43,6 +43,7 @@ def test_a_run_that_goes_on_where_it_was_begun_says_nothing(tmp_path: Path) -> N
     assert list_changes(manifest(tmp_path)) == []
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_a_run_that_goes_on_elsewhere_keeps_that(tmp_path: Path) -> None:
     run_for(tmp_path, 1)
     here = manifest(tmp_path).to_json()
@@ -66,6 +67,7 @@ def test_back_and_forth_is_two_changes() -> None:
     assert list_changes(both) == ["a, now b", "b, now a; torch 1, now 2"]
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_a_finished_run_is_left_as_it_is(tmp_path: Path) -> None:
     run_for(tmp_path, None)
     moved(tmp_path)
@@ -73,6 +75,7 @@ def test_a_finished_run_is_left_as_it_is(tmp_path: Path) -> None:
     assert manifest(tmp_path).went_on == []
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_replicas_that_are_added_elsewhere_are_kept_apart(tmp_path: Path) -> None:
     go(wanted(1, SHORT), tmp_path)
     moved(tmp_path)

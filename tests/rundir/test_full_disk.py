@@ -129,7 +129,7 @@ def test_half_a_line_is_no_line_and_is_cut_off(tmp_path: Path, monkeypatch: pyte
             lines.append(file, {"round": 1, "accuracy": 0.75})
     assert not file.read_text().endswith("\n")
     assert lines.read(file) == [{"round": 0, "accuracy": 0.5}]
-    lines.cut(file, 1)
+    lines.shorten(file, lines.size_below(file, 1))
     lines.append(file, {"round": 1, "accuracy": 0.75})
     assert [record["round"] for record in lines.read(file)] == [0, 1]
 

@@ -84,6 +84,7 @@ def copy(members: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(members, tmp_path / "run"))
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_a_run_under_way_is_read_as_far_as_it_is(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("result.json", NAME, "scores-shadow-003.npz"):
         (copy / name).unlink()
@@ -95,6 +96,7 @@ def test_a_run_under_way_is_read_as_far_as_it_is(copy: Path, monkeypatch: pytest
     assert record.to_pandas() == []
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_a_run_from_before_curves_were_kept_is_read(copy: Path) -> None:
     (copy / NAME).unlink()
     assert read(copy).curves.attacks == {}
@@ -137,6 +139,7 @@ def test_a_result_with_anything_in_the_wrong_place_is_one_line_or_can_be_used(
     assert all(str(copy / "result.json") in each for each in refused)
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_the_guarantee_comes_from_the_ledger_of_one_training(copy: Path, members: Path) -> None:
     ledger = RunDirectory(members).ledger()
     guarantee = read(members).guarantee()

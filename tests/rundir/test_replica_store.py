@@ -10,7 +10,7 @@ from fedward.base.sealed import seal, unseal
 from fedward.base.validate import InvalidValue
 from fedward.config.vary import Axis
 from fedward.rundir.replica_store import ReplicaDirectory
-from fedward.rundir.store import RunDirectory
+from fedward.rundir.store import RunDirectory, open_run
 from fedward.studies.replicas.replica_results import load_replicas
 from studies.replicas_wanted import CONTENT, go, wanted
 
@@ -34,6 +34,7 @@ def test_variants_may_come_in_another_order_when_a_block_is_gone_on_with(tmp_pat
 @pytest.mark.parametrize(
     ("key", "value"), [("variants", ["a", "b"]), ("stop", 2), ("states", []), ("states", None)]
 )
+@pytest.mark.usefixtures("edited_by_hand")
 def test_a_block_of_other_states_is_refused(tmp_path: Path, key: str, value: object) -> None:
     run = wanted(3, SHORT)
     go(run, tmp_path, stop=8)
@@ -62,6 +63,21 @@ def test_every_kind_of_damage_to_a_block_is_one_clear_error(tmp_path: Path) -> N
             directory.load_block(names)
     file.unlink()
     go(run, tmp_path)  # what the message says works
+
+
+@pytest.mark.parametrize("save_space", [False, True])
+@pytest.mark.parametrize("start", [0, 1])
+def test_a_block_whose_scores_are_stored_is_dropped(tmp_path: Path, save_space: bool, start: int) -> None:
+    """A kill between the two files leaves both: its replicas would be there twice."""
+    run = wanted(2, SHORT, block=1, save_space=save_space)
+    go(run, tmp_path, stop=5 + start * 6)  # in the last round of the block, before it is measured
+    content = (tmp_path / "block.pt").read_bytes()
+    assert unseal("fedward block 2", content, "file", "")["start"] == start
+    go(run, tmp_path)
+    with open_run(tmp_path) as opened:
+        opened.files.write("block.pt", content, private=True)
+        assert ReplicaDirectory(opened, save_space=save_space).load_block(list(run.variants)) is None
+    assert not (tmp_path / "block.pt").exists()
 
 
 @pytest.mark.parametrize("save_space", [False, True])
@@ -105,6 +121,7 @@ def test_damaged_sums_are_noticed_before_anything_is_trained(tmp_path: Path) -> 
         go(wanted(4, SHORT, save_space=True), tmp_path, stop=1)
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_scores_of_another_number_of_replicas_are_refused(tmp_path: Path) -> None:
     go(wanted(2, SHORT), tmp_path)
     (tmp_path / "scores-000000-000002.npz").rename(tmp_path / "scores-000000-000003.npz")
@@ -150,3 +167,12 @@ def test_rounds_that_a_budget_left_out_are_left_out_after_a_resume_too(tmp_path:
         assert steps[-1].seconds_left == 0
         found, expected = (load_replicas(each, "budget=5.0").scores for each in (path, tmp_path / "whole"))
         assert np.array_equal(found, expected)
+
+
+def test_a_block_that_is_missing_between_others_is_noticed(tmp_path: Path) -> None:
+    go(wanted(3, SHORT, block=1), tmp_path)
+    (tmp_path / "scores-000001-000002.npz").unlink()
+    with pytest.raises(
+        InvalidValue, match=r"must hold the scores of replica 1 next .*, got scores-000002-000003"
+    ):
+        go(wanted(3, SHORT, block=1), tmp_path)

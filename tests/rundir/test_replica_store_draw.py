@@ -177,6 +177,7 @@ def begun_by_fc34a4a(path: Path, replicas: int) -> None:
     (path / "claims.json").write_text(json.dumps(claims, indent=2) + "\n")
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_an_older_directory_goes_on_to_the_bits_it_would_have_had_and_says_so(tmp_path: Path) -> None:
     begun_by_fc34a4a(tmp_path / "old", 5)
     go(wanted(5, CONTENT, ()), tmp_path / "plain")
@@ -191,6 +192,7 @@ def test_an_older_directory_goes_on_to_the_bits_it_would_have_had_and_says_so(tm
     assert "its replicas are not bound to what is claimed" in " ".join(found.notes)
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_blocks_of_two_draws_do_not_mix(tmp_path: Path) -> None:
     path = certified(tmp_path / "a", 4, block=2)
     first, second = stored_files(path)

@@ -57,6 +57,7 @@ def test_reading_changes_nothing_and_takes_no_lock(finished: Path) -> None:
     assert before.items() <= {file.name: file.stat().st_mtime_ns for file in finished.iterdir()}.items()
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_a_run_under_way_is_read_as_far_as_it_is(copy: Path) -> None:
     (copy / "result.json").unlink()
     record = load(copy)

@@ -65,3 +65,10 @@ def test_a_table_that_an_older_fedward_did_not_know_is_no_difference(tmp_path: P
     made: dict[str, Any] = {"experiment": {"rounds": 3, "attack": None}, "data": {"digest": "x"}}
     stored: dict[str, Any] = {"experiment": {"rounds": 3}, "data": {"digest": "x"}}
     check_same_run(tmp_path, Manifest(**stored), Manifest(**made))
+
+
+def test_other_source_of_a_part_is_refused_and_named(tmp_path: Path) -> None:
+    stored, made = (Manifest(experiment={}, code={"own:Part": digest}) for digest in ("aa", "bb"))
+    check_same_run(tmp_path, stored, stored)
+    with pytest.raises(InvalidValue, match="was begun with other code: the source of own:Part has changed"):
+        check_same_run(tmp_path, stored, made)

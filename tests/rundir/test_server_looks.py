@@ -65,6 +65,7 @@ def loaded(path: Path) -> RunRecord:
     return run
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_a_finished_run_that_left_looks_out_is_read_and_has_no_guarantee(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -88,6 +89,7 @@ def test_a_finished_run_that_left_looks_out_is_read_and_has_no_guarantee(
     assert check.holds
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_an_unfinished_run_that_left_looks_out_has_no_guarantee_and_does_not_go_on(tmp_path: Path) -> None:
     setup = setup_for(LOOKING)
     interrupted(setup, tmp_path, 2)

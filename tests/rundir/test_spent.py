@@ -164,6 +164,7 @@ def test_whatever_else_a_guarantee_is_about_must_be_that_of_the_ledger(
         load(run)
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_sentences_are_made_from_the_ledger_and_not_read(run: Path, command: Any) -> None:
     true = str(loaded(run).guarantee())
     edit(run / "result.json", lambda result: result.__setitem__("statement", "(ε = 0.001, δ = 1e-9) for all"))
@@ -230,6 +231,7 @@ def of_users(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         (lambda r: r["users"]["histogram"][0].__setitem__(0, 0.5), "users.json comes to users' ε of median"),
     ],
 )
+@pytest.mark.usefixtures("edited_by_hand")
 def test_what_users_have_spent_comes_from_their_ledgers(
     of_users: Path, tmp_path: Path, change: Any, said: str, command: Any
 ) -> None:
@@ -250,6 +252,7 @@ def test_what_users_have_spent_comes_from_their_ledgers(
     assert read(run).state == "damaged"
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_without_the_ledgers_of_users_the_servers_does_not_stand_for_them(
     of_users: Path, tmp_path: Path
 ) -> None:
@@ -264,6 +267,7 @@ def test_without_the_ledgers_of_users_the_servers_does_not_stand_for_them(
         assert guarantee.reason == f"what was spent is not known, {run / 'users.json'} is missing"
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_the_shares_of_looks_come_from_the_ledger(tmp_path: Path) -> None:
     adaptive = changed(CONTENT, algorithm__preset="adaptive_clipping", algorithm__clip_bound=None)
     adaptive["algorithm"] |= {"initial_bound": 0.1, "quantile": 0.5, "bit_noise": 3.0}
@@ -280,6 +284,7 @@ def test_the_shares_of_looks_come_from_the_ledger(tmp_path: Path) -> None:
         load(tmp_path)
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_a_papers_claim_has_a_ledger_of_its_own(tmp_path: Path) -> None:
     run_to_end(setup_for(FEDSGD, privacy={"delta": 1e-5, "accountant": "moments"}), tmp_path)
     true = loaded(tmp_path).result
@@ -309,6 +314,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path / "sweep"
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_the_table_of_a_sweep_shows_what_the_ledgers_of_its_runs_come_to(
     swept: Path, tmp_path: Path, command: Any
 ) -> None:

@@ -99,6 +99,7 @@ def test_the_model_of_a_run_on_the_same_data_has_spent_too(tmp_path: Path) -> No
         assert starting_from(tmp_path / "model.pt").caveat.endswith(OTHER)
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_whoever_reads_a_run_learns_it(tmp_path: Path) -> None:
     path = weights(tmp_path / "pre.pt", name="digits", digest="d")
     run_to_end(starting_from(path), tmp_path / "run")

@@ -8,6 +8,7 @@ import torch
 from fedward.base.validate import InvalidValue
 from fedward.core.types import ServerOptimizer
 from fedward.server import ServerAdam, ServerMomentum, ServerStep
+from part_examples import SERVER_EXAMPLES
 
 MEANS = [torch.tensor([1.0, -2.0], dtype=torch.float64), torch.tensor([0.5, 0.0], dtype=torch.float64)]
 
@@ -41,7 +42,7 @@ def test_adam_follows_its_formula() -> None:
     assert float(got[0]) == pytest.approx(w, rel=1e-6)
 
 
-@pytest.mark.parametrize("server", [ServerStep(), ServerMomentum(), ServerAdam()])
+@pytest.mark.parametrize("server", SERVER_EXAMPLES, ids=str)
 def test_a_step_changes_nothing_in_place_and_keeps_the_type(server: ServerOptimizer) -> None:
     parameters, mean = torch.ones(3), torch.ones(3, dtype=torch.float64)
     state = server.init(parameters)

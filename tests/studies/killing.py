@@ -37,12 +37,12 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, operation: int) -> None:
 
         return call
 
-    def half_append(path: Path, record: dict[str, Any]) -> None:
+    def half_append(path: Path, record: dict[str, Any], *, private: bool = False) -> None:
         if due():
             with path.open("a") as file:
                 file.write(json.dumps(record)[:7])
             raise Killed
-        real_append(path, record)
+        real_append(path, record, private=private)
 
     real_append = lines.append
     monkeypatch.setattr(os, "replace", counted(os.replace))

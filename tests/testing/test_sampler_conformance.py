@@ -5,10 +5,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from dp_accounting import DpEvent, PoissonSampledDpEvent
+from dp_accounting import DpEvent, NoOpDpEvent, PoissonSampledDpEvent
 
+from fedward.privacy.accounting_events import RandomAllocationDpEvent
 from fedward.privacy.events import Adjacency
-from fedward.sampling import FixedSizeSampler, PoissonSampler
+from fedward.sampling import FixedSizeSampler, PoissonSampler, RandomAllocation
+from fedward.sampling.random_allocation import AllottedRound
 from fedward.testing import check_sampler
 from testing.caught import caught
 
@@ -66,6 +68,29 @@ class DrawsFromNumpy(PoissonSampler):
         return np.flatnonzero(np.random.random(num_users) < self.rate).astype(np.int64)  # noqa: NPY002
 
 
+class _CoinsOfARound(AllottedRound):
+    def draw(self, num_users: int, rng: np.random.Generator) -> Cohort:
+        return np.flatnonzero(rng.random(num_users) < 1 / self.allocation.epoch).astype(np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoinsUnderTheAccountingOfAllotments(RandomAllocation):
+    def at_round(self, round: int) -> AllottedRound:
+        return _CoinsOfARound(allocation=self, round=round)
+
+
+class _RoundOfALongerEpoch(AllottedRound):
+    def amplify(self, event: DpEvent, num_users: int) -> DpEvent:
+        longer = RandomAllocationDpEvent(8 * self.allocation.epoch, event)
+        return NoOpDpEvent() if self.round % self.allocation.epoch else longer
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimsALongerEpoch(RandomAllocation):
+    def at_round(self, round: int) -> AllottedRound:
+        return _RoundOfALongerEpoch(allocation=self, round=round)
+
+
 @pytest.mark.parametrize(
     ("sampler", "fault"),
     [
@@ -77,6 +102,8 @@ class DrawsFromNumpy(PoissonSampler):
         (SaysThatItIsExact(rate=0.5), "exact is True, but a cohort has"),
         (DeclaresWhatFollowsTheUsers(rate=0.5), "declares_size is True, but 12 users give 6.0"),
         (DrawsFromNumpy(rate=0.5), "changed the state of the global generator of numpy"),
+        (CoinsUnderTheAccountingOfAllotments(epoch=3), "Draw every user in exactly one round of an epoch"),
+        (ClaimsALongerEpoch(epoch=3), "a user who is in one of 3 rounds costs"),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +25,7 @@ CROSS_CUTTING = {
     "commands/test_mistakes.py": "mistakes of new users, at every command and in Python",
     "commands/test_nothing_written.py": "commands that write nothing, anywhere",
     "commands/test_small_disk.py": "every command that writes, on a disk that is full",
+    "commands/test_strange_names.py": "names of bytes and escapes, and paths that are too long",
     "docs/test_page_blocks.py": "every block of every page",
     "docs/test_page_links.py": "every link of every page",
     "docs/test_pages_on_attacks.py": "several pages that name attacks and defences",
@@ -30,18 +33,24 @@ CROSS_CUTTING = {
     "docs_algorithms/test_algorithm_experiments.py": "the experiment on the page of every preset",
     "docs_algorithms/test_algorithm_pages.py": "the pages of all presets and parts",
     "experiments/test_published.py": "the scripts of all experiments, and where they write",
+    "fuzzing/test_fuzz.py": "command lines, modules and arrays that nobody would give",
     "lockstep/test_same_bits.py": "the same bits in all backends, shared or not, in any chunks",
     "reports/page/test_report_damage.py": "damaged runs, for all that read runs",
     "reports/terminal/test_headings.py": "headings of all tables",
     "rundir/test_full_disk.py": "runs and replicas on a disk that fails at any operation",
+    "rundir/test_private_files.py": "the modes of all files that a run writes",
+    "studies/test_faults.py": "every study under faults of disk, power, signals, memory, clock and workers",
     "studies/test_fuzzed_files.py": "odd files, from parsing to forecast",
     "studies/test_killed_processes.py": "the real command, killed again and again",
     "studies/test_neighbours.py": "promises between neighbouring federations, through experiment files",
     "studies/training/test_older_runs.py": "runs, ledgers and certificates of the first version",
+    "tampering/test_tampering.py": "damage and links in run directories, for all that reads or writes them",
     "test_attack_conformance.py": "the parts of all attacks",
+    "test_cluster_examples.py": "the files of examples/cluster",
     "test_certified_writers.py": "the certificate of the README, its files and pages",
     "test_conformance.py": "the parts of all slots",
     "test_examples.py": "the experiment files of examples/",
+    "test_watching_rules.py": "rules that remember, from rounds to checkpoints and attackers",
     "tools/test_layout_of_tests.py": "all tests",
 }
 """Tests that are about no one module, and what they are about."""
@@ -105,3 +114,13 @@ def test_every_test_mirrors_a_file_or_is_in_the_list() -> None:
 )
 def test_a_name_says_what_a_test_is_about(name: str, found: bool) -> None:
     assert has_a_subject(TESTS / name, ROOT) == found
+
+
+def test_no_helper_is_imported_from_a_folder_that_an_extra_has_a_package_for() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    packages = {re.split(r"[^\w-]", each)[0] for extra in extras.values() for each in extra}
+    clashing = {name for name in packages if (TESTS / name).is_dir()}
+    assert clashing == {"datasets"}
+    pattern = re.compile(rf"^(?:from|import) ({'|'.join(clashing)})\b", re.MULTILINE)
+    # Where the extra is installed, its package is found and the folder is not.
+    assert [test.name for test in TESTS.rglob("*.py") if pattern.search(test.read_text())] == []

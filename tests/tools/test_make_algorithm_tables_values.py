@@ -30,6 +30,7 @@ PARTS: dict[str, dict[str, dict[str, Any]]] = {
         "poisson": {"name": "poisson", "rate": 0.3},
         "fixed_size": {"name": "fixed_size", "size": 30},
         "everyone": {"name": "everyone"},
+        "random_allocation": {"name": "random_allocation", "epoch": 4},
     },
     "local trainer": {
         "sgd": SGD,
@@ -37,6 +38,7 @@ PARTS: dict[str, dict[str, dict[str, Any]]] = {
         "full_gradient": {"name": "full_gradient"},
         "dp_sgd": DP_SGD,
         "noisy_gradient": {"name": "noisy_gradient", "noise_multiplier": 1.0, "clip_bound": 1.0},
+        "class_means": {"name": "class_means"},
     },
     "clip policy": {
         "fixed": {"name": "fixed", "clip_bound": 1.0},
@@ -64,7 +66,12 @@ PARTS: dict[str, dict[str, dict[str, Any]]] = {
         if type(rule) is kind
     },
     "noise": {"gaussian": {"name": "gaussian", "multiplier": 1.0}, "none": {"name": "none"}},
-    "server step": {"step": {"name": "step"}, "momentum": {"name": "momentum"}, "adam": {"name": "adam"}},
+    "server step": {
+        **{name: {"name": name} for name in ("step", "momentum", "adam", "averaging")},
+        "shrinkage": {"name": "shrinkage", "noise_std": 0.1},
+        "projection": {"name": "projection", "directions": "directions.npy"},
+        "model_clipping": {"name": "model_clipping", "norm": 2.0},
+    },
 }
 # The key of [algorithm] that a part of each kind stands under.
 PLACES = {
@@ -130,7 +137,7 @@ def test_a_preset_takes_what_its_page_allows_and_nothing_else(preset: str, key: 
 )
 def test_a_part_takes_what_its_table_allows_and_nothing_else(kind: str, name: str, key: str) -> None:
     allowed = TOOL["WORDS"]["of"](kind, name, key)
-    preset = "composed" if kind == "noise" else "user_dp_fedavg"
+    preset = {"noise": "composed", "aggregator": "robust"}.get(kind, "user_dp_fedavg")
 
     def tried(value: Any) -> bool:
         part = with_key(PARTS[kind][name], key, value)

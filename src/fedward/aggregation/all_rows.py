@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from fedward.base.validate import InvalidType, InvalidValue
+from fedward.core.types import Memory, Watched
 from fedward.privacy.events import Adjacency
 
 
@@ -20,6 +23,39 @@ class Rule(Protocol):
 
     def combine(self, rows: list[Tensor]) -> Tensor:
         """One vector in double precision, from at least ``least_rows`` rows; it leaves them as they are."""
+
+
+@runtime_checkable
+class WatchingRule(Protocol):
+    """A rule that also goes by who sent a row, by chance, by the model or by what earlier rounds have shown.
+
+    Its ``combine`` is a round of its own: round 0, with users counted from 0, a model of zeros and numbers
+    drawn from one seed.
+    """
+
+    @property
+    def least_rows(self) -> int:
+        """The fewest rows that it can combine."""
+
+    @property
+    def knows_users(self) -> bool:
+        """Whether it goes by who sent a row, so that rows may not be mixed with others before."""
+
+    @property
+    def root_user(self) -> int | None:
+        """The user whose data are the server's own; None if there is none."""
+
+    @property
+    def own_noise(self) -> str:
+        """Why no ε covers the noise that it adds itself; empty if it adds none."""
+
+    def first_memory(self, parameters: Tensor) -> Memory:
+        """What it remembers before round 0."""
+
+    def combine(self, rows: list[Tensor]) -> Tensor: ...
+
+    def combine_watched(self, rows: list[Tensor], watched: Watched) -> tuple[Tensor, Memory]:
+        """One vector in double precision, and what it remembers from now on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +95,17 @@ class AllRows:
     def least_rows(self) -> int:
         return self.rule.least_rows
 
+    @property
+    def root_user(self) -> int | None:
+        return self.rule.root_user if isinstance(self.rule, WatchingRule) else None
+
+    @property
+    def own_noise(self) -> str:
+        return self.rule.own_noise if isinstance(self.rule, WatchingRule) else ""
+
+    def first_memory(self, parameters: Tensor) -> Memory:
+        return self.rule.first_memory(parameters) if isinstance(self.rule, WatchingRule) else ()
+
     def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
         return None
 
@@ -70,6 +117,33 @@ class AllRows:
         return total
 
     def finish(self, total: list[Tensor]) -> Tensor:
+        self._require_enough(total)
+        return self.rule.combine(total)
+
+    def finish_watched(self, total: list[Tensor], watched: Watched) -> tuple[Tensor, Memory]:
+        self._require_enough(total)
+        return combine_watched(self.rule, total, watched)
+
+    def _require_enough(self, total: list[Tensor]) -> None:
         if len(total) < self.least_rows:
             raise InvalidValue(f"{self} needs at least {self.least_rows} rows, got {len(total)}")
-        return self.rule.combine(total)
+
+
+def combine_watched(rule: Rule, rows: list[Tensor], watched: Watched) -> tuple[Tensor, Memory]:
+    """What a rule makes of the rows, and remembers, whether it watches rounds or not."""
+    if isinstance(rule, WatchingRule):
+        return rule.combine_watched(rows, watched)
+    return rule.combine(rows), ()
+
+
+def combine_alone(rule: WatchingRule, rows: list[Tensor]) -> Tensor:
+    """What a watching rule makes of rows in a round of its own: see ``WatchingRule``."""
+    parameters = torch.zeros_like(rows[0])
+    watched = Watched(
+        round=0,
+        users=tuple(range(len(rows))),
+        parameters=parameters,
+        memory=rule.first_memory(parameters),
+        rng=np.random.default_rng(0),
+    )
+    return rule.combine_watched(rows, watched)[0]

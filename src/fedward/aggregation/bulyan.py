@@ -8,6 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from fedward.aggregation.column_blocks import sorted_columns
 from fedward.aggregation.krum import krum_scores
 from fedward.aggregation.rows import combine_columns, mean, middle_of_sorted, rank_by_score, squared_distances
 from fedward.base.validate import whole
@@ -55,7 +56,8 @@ class Bulyan:
     def combine(self, rows: list[Tensor]) -> Tensor:
         picked = self._pick(squared_distances(rows))
         nearest = len(picked) - 2 * self.malicious
-        return combine_columns([rows[i] for i in picked], lambda block: _around_median(block, nearest))
+        chosen = [rows[i] for i in picked]
+        return combine_columns(chosen, lambda block: _around_median(block, nearest), double=False)
 
     def _pick(self, squared: tuple[Tensor, ...]) -> list[int]:
         picked: list[int] = []
@@ -68,9 +70,14 @@ class Bulyan:
 
 
 def _around_median(block: Tensor, nearest: int) -> Tensor:
-    ascending = torch.sort(block, dim=0).values
+    ascending = sorted_columns(block)
     # Halved: the distance of two huge values may overflow.
     distance = (ascending / 2 - middle_of_sorted(ascending) / 2).abs()
-    # Stable, and values ascend: of two equally near ones the smaller comes first.
-    order = torch.argsort(distance, dim=0, stable=True)[:nearest]
-    return mean(ascending.gather(0, order))
+    # The nearest values lie side by side: from all of them the farther end is dropped, and the larger of two
+    # that are equally far.
+    low = torch.zeros(1, ascending.shape[1], dtype=torch.int64)
+    high = torch.full_like(low, len(ascending) - 1)
+    for _ in range(len(ascending) - nearest):
+        drop_low = distance.gather(0, low) > distance.gather(0, high)
+        low, high = low + drop_low.long(), high - (~drop_low).long()
+    return mean(ascending.gather(0, low + torch.arange(nearest)[:, None]))

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedward.aggregation.rows import rank_by_score, scale_down, squared_distances
+from fedward.aggregation.column_blocks import of_blocks
+from fedward.aggregation.rows import rank_by_score, scale_down, squared_distances, weighted_sum
 from fedward.base.validate import open_unit, whole
 from fedward.clipping.norms import l2_norm
 
 # Differences of values up to 2 to this power, and their norms, fit into a double.
 _SAFE_TO_SUBTRACT = 900
+
+# Squared distances none of which is smaller than this share of another keep half of their digits in sums.
+_EVEN = 1e-8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +62,14 @@ class GeometricMedian:
 
     def combine(self, rows: list[Tensor]) -> Tensor:
         rows, power = scale_down(rows, _SAFE_TO_SUBTRACT)
-        start = rank_by_score(squared_distances(rows), lambda squared: squared.sqrt().sum(1))[0]
-        point = rows[int(start)].double()
-        for _ in range(self.most_steps):
+        squared = squared_distances(rows)
+        start = int(rank_by_score(squared, lambda matrix: matrix.sqrt().sum(1))[0])
+        point, taken = rows[start].double(), 0
+        if _even_enough(squared):
+            shares, taken = self._walk(squared[0], start)
+            if taken > 0:
+                point = weighted_sum(rows, shares.tolist())
+        for _ in range(self.most_steps - taken):
             step = self._step(rows, point)
             if step is None:
                 break
@@ -69,16 +78,50 @@ class GeometricMedian:
 
     def _step(self, rows: list[Tensor], point: Tensor) -> Tensor | None:
         """The step from ``point``; None if it is near enough to the median."""
-        pull, weight, here = torch.zeros_like(point), 0.0, 0
-        for row in rows:
-            away = row.double() - point
-            distance = l2_norm(away)
-            if distance == 0:
-                here += 1
-            else:
-                pull.add_(away, alpha=1 / distance)
-                weight += 1 / distance
+        distances = _distances(rows, point)
+        pulls = torch.where(distances > 0, 1 / distances, torch.zeros_like(distances))
+        here = len(rows) - int((distances > 0).sum())
+        pull = torch.cat(of_blocks([*rows, point], lambda block: pulls @ (block[:-1] - block[-1])))
         strength = l2_norm(pull)
         if strength - here <= self.tolerance * len(rows):
             return None
-        return pull * ((1 - here / strength) / weight)
+        return pull * ((1 - here / strength) / float(pulls.sum()))
+
+    def _walk(self, squared: Tensor, start: int) -> tuple[Tensor, int]:
+        """The shares c of the rows in y = Σ c_i Δ_i after the same steps, and how many these were.
+
+        The shares add up to 1, and for u that add up to 0 it is ‖Σ u_i Δ_i‖² = -½ uᵀ D u with the squared
+        distances D: no step looks at the rows themselves.
+        """
+        shares = torch.zeros(len(squared), dtype=torch.float64)
+        shares[start] = 1.0
+        for taken in range(self.most_steps):
+            distances = _lengths(torch.eye(len(squared), dtype=torch.float64) - shares, squared)
+            pulls = torch.where(distances > 0, 1 / distances, torch.zeros_like(distances))
+            here, weight = int((distances == 0).sum()), float(pulls.sum())
+            towards = pulls / weight - shares
+            strength = weight * float(_lengths(towards[None], squared))
+            if not strength - here > self.tolerance * len(squared):
+                return shares, taken
+            shares = shares + towards * (1 - here / strength)
+        return shares, self.most_steps
+
+
+def _even_enough(squared: tuple[Tensor, ...]) -> bool:
+    """Whether distances are so much alike that sums of them keep the digits of each."""
+    apart = squared[0][squared[0] > 0]
+    return len(squared) == 1 and len(apart) > 0 and float(apart.min()) > _EVEN * float(apart.max())
+
+
+def _lengths(changes: Tensor, squared: Tensor) -> Tensor:
+    """‖Σ u_i Δ_i‖ for each row u of ``changes``, whose entries add up to 0."""
+    return (((changes @ squared) * changes).sum(1) / -2).clamp(min=0).sqrt()
+
+
+def _distances(rows: list[Tensor], point: Tensor) -> Tensor:
+    """‖Δ_i - y‖ for each row."""
+    blocks = of_blocks([*rows, point], lambda block: (block[:-1] - block[-1]).square().sum(1))
+    distances = torch.stack(blocks).sum(0).sqrt()
+    for i in (~((distances > 0) & torch.isfinite(distances))).nonzero().flatten().tolist():
+        distances[i] = l2_norm(rows[i].double() - point)  # a square has vanished or overflowed
+    return distances

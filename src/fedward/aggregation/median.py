@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
+from fedward.aggregation.column_blocks import sorted_columns
 from fedward.aggregation.rows import combine_columns, middle_of_sorted
 
 
@@ -22,6 +22,7 @@ class CoordinateMedian:
     No guarantee of privacy: one user can move every coordinate to its next value, and no useful bound on how
     far that is has been proven. It has no sensitivity and takes no noise.
 
+    >>> import torch
     >>> rows = [[0.0, 5.0], [1.0, -1.0], [900.0, 0.0]]
     >>> CoordinateMedian().combine([torch.tensor(row) for row in rows])
     tensor([1., 0.], dtype=torch.float64)
@@ -32,4 +33,4 @@ class CoordinateMedian:
     least_rows = 1
 
     def combine(self, rows: list[Tensor]) -> Tensor:
-        return combine_columns(rows, lambda block: middle_of_sorted(torch.sort(block, dim=0).values))
+        return combine_columns(rows, lambda block: middle_of_sorted(sorted_columns(block)), double=False)

@@ -3,25 +3,68 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-# So many columns of all rows are worked on at a time: [n, d] is never copied to double precision as a whole.
-# A reduction of so few values is never split between threads, so no result depends on their number.
-_BLOCK = 1 << 13
+from fedward.aggregation.column_blocks import of_blocks
+from fedward.aggregation.pair_distances import overflows, pair_distances
+from fedward.clipping.norms import l2_norm
 
 # Values up to 2 to this power have sums of squares that fit into a double, in any number of dimensions.
 _SAFE_TO_SQUARE = 480
+
+# A sum of squares below this may have lost some of them.
+_TINY = 1e-280
 
 Score = Callable[[Tensor], Tensor]
 """From squared distances [n, n] to one score for each row; the smaller the better."""
 
 
-def combine_columns(rows: list[Tensor], combine: Callable[[Tensor], Tensor]) -> Tensor:
-    """One vector from rows whose columns are combined apart; ``combine`` takes [n, c] in double precision."""
-    return torch.cat([combine(block) for block in _blocks(rows)])
+def combine_columns(
+    rows: list[Tensor], combine: Callable[[Tensor], Tensor], *, double: bool = True
+) -> Tensor:
+    """One vector from rows whose columns are combined apart; ``combine`` takes [n, c] in double precision,
+    or as the rows are."""
+    return torch.cat(of_blocks(rows, combine, double=double))
+
+
+def weighted_sum(rows: list[Tensor], weights: list[float]) -> Tensor:
+    """Σ_i w_i Δ_i, in double precision.
+
+    >>> weighted_sum([torch.tensor([1.0, 2.0]), torch.tensor([4.0, 0.0])], [1.0, 0.5])
+    tensor([3., 2.], dtype=torch.float64)
+    """
+    row = torch.tensor([weights], dtype=torch.float64)
+    return combine_columns(rows, lambda block: (row @ block)[0])
+
+
+def weighted_sums(rows: list[Tensor], weights: Tensor) -> list[Tensor]:
+    """Σ_i w_ki Δ_i for each row of weights, in double precision.
+
+    >>> weighted_sums([torch.tensor([1.0]), torch.tensor([4.0])], torch.tensor([[0.5, 0.5]]).double())
+    [tensor([2.5000], dtype=torch.float64)]
+    """
+    sums = torch.empty(len(weights), len(rows[0]), dtype=torch.float64)
+    of_blocks(rows, lambda block: weights @ block, into=sums)
+    return list(sums)
+
+
+def row_norms(rows: list[Tensor], shift: Tensor | None = None) -> list[float]:
+    """The length of each row, plus a shift, in double precision; huge and tiny rows have one, too.
+
+    >>> row_norms([torch.tensor([3.0, 4.0]), torch.tensor([0.0, 0.0])])
+    [5.0, 0.0]
+    """
+    blocks = of_blocks(rows, lambda block: (block * block).sum(1), shift=shift)
+    squares = torch.stack(blocks).sum(0).tolist()
+    return [
+        math.sqrt(square)
+        if _TINY < square < math.inf
+        else l2_norm(row if shift is None else row.double() + shift)
+        for row, square in zip(rows, squares, strict=True)
+    ]
 
 
 def mean(values: Tensor) -> Tensor:
@@ -50,15 +93,15 @@ def middle_of_sorted(ascending: Tensor) -> Tensor:
 
 
 def squared_distances(rows: list[Tensor]) -> tuple[Tensor, ...]:
-    """‖Δ_i - Δ_j‖² for all pairs, [n, n]; from differences, so that equal rows have exactly 0.
+    """‖Δ_i - Δ_j‖² for all pairs, [n, n]; equal rows have exactly 0.
 
     Where double precision overflows (updates of float64 only) a second matrix follows, of the rows scaled
     down: it tells apart what is infinite in the first. ``rank_by_score`` reads both.
     """
-    squared = _squared_distances(rows)
-    if math.isfinite(float(squared.sum())):
+    squared = pair_distances(rows)
+    if not overflows(squared):
         return (squared,)
-    return squared, _squared_distances(scale_down(rows, _SAFE_TO_SQUARE)[0])
+    return squared, pair_distances(scale_down(rows, _SAFE_TO_SQUARE)[0])
 
 
 def rank_by_score(squared: tuple[Tensor, ...], score: Score) -> Tensor:
@@ -76,17 +119,3 @@ def scale_down(rows: list[Tensor], exponent: int) -> tuple[list[Tensor], float]:
         return rows, 1.0
     power = 2.0 ** (exponent - largest)
     return [row * power for row in rows], power
-
-
-def _squared_distances(rows: list[Tensor]) -> Tensor:
-    n = len(rows)
-    squared = torch.zeros(n, n, dtype=torch.float64, device=rows[0].device)
-    for block in _blocks(rows):
-        for i in range(n - 1):
-            squared[i, i + 1 :] += (block[i + 1 :] - block[i]).square_().sum(1)
-    return squared + squared.T
-
-
-def _blocks(rows: list[Tensor]) -> Iterator[Tensor]:
-    for start in range(0, len(rows[0]), _BLOCK):
-        yield torch.stack([row[start : start + _BLOCK] for row in rows]).double()

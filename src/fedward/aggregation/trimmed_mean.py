@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
+from fedward.aggregation.column_blocks import sorted_columns
 from fedward.aggregation.rows import combine_columns, mean
 from fedward.base.validate import whole
 
@@ -26,6 +26,7 @@ class TrimmedMean:
     Args:
       trimmed: b, a number of rows and not a share of them.
 
+    >>> import torch
     >>> rows = [[0.0], [1.0], [3.0], [2.0], [900.0]]
     >>> TrimmedMean(trimmed=1).combine([torch.tensor(row) for row in rows])
     tensor([2.], dtype=torch.float64)
@@ -43,5 +44,7 @@ class TrimmedMean:
         return 2 * self.trimmed + 1
 
     def combine(self, rows: list[Tensor]) -> Tensor:
+        if self.trimmed == 0:
+            return combine_columns(rows, mean)
         kept = slice(self.trimmed, len(rows) - self.trimmed)
-        return combine_columns(rows, lambda block: mean(torch.sort(block, dim=0).values[kept]))
+        return combine_columns(rows, lambda block: mean(sorted_columns(block)[kept]), double=False)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from fedward.base.validate import InvalidValue, one_of, open_unit, positive, whole
 from fedward.privacy import ACCOUNTANTS, Ledger
-from fedward.privacy.accounting_events import ComposedDpEvent, DpEvent, GaussianDpEvent
+from fedward.privacy.accounting_events import ComposedDpEvent, DpEvent, GaussianDpEvent, NoOpDpEvent
 from fedward.privacy.events import Adjacency
 from fedward.privacy.terms import SERVER
-from fedward.sampling import FixedSizeSampler, PoissonSampler
+from fedward.sampling import FixedSizeSampler, PoissonSampler, RandomAllocation
 
 if TYPE_CHECKING:  # torch comes with these, and numbers need none
     from fedward.api.source import Changes, PathLike, What
@@ -30,6 +30,7 @@ class Described:
       noise_multiplier: z; None where an experiment or an algorithm has its own.
       rounds: T; None if it is searched for.
       delta, accountant: of its ε.
+      covers: how many rounds ``event`` covers: one, those of an epoch; None for the whole training.
     """
 
     spent: Callable[[float | None, int], Ledger]
@@ -39,14 +40,26 @@ class Described:
     rounds: int | None
     delta: float
     accountant: str
+    covers: int | None = 1
+
+    @property
+    def charges(self) -> int:
+        """How many events the rounds amount to."""
+        assert self.rounds is not None  # asked where they are given
+        return 1 if self.covers is None else -(-self.rounds // self.covers)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cohorts:
     """How cohorts are drawn, and the event of a round that is drawn so."""
 
-    sampler: PoissonSampler | FixedSizeSampler
+    sampler: PoissonSampler | FixedSizeSampler | RandomAllocation
     users: int
+
+    @property
+    def covers(self) -> int:
+        """How many rounds an event covers."""
+        return self.sampler.epoch if isinstance(self.sampler, RandomAllocation) else 1
 
     def event(self, *noise_multipliers: float) -> DpEvent:
         """Noise on a mean of clipped updates, and on the looks of a clip policy at their norms."""
@@ -59,21 +72,43 @@ class Cohorts:
         """The ledger of a training in which the clip policy looks at private norms in some of the rounds."""
         if whole("looks", looks, at_least=0) > rounds:
             raise InvalidValue(f"looks must be at most the rounds, {rounds}, got {looks}")
-        ledger = Ledger(unit="user", adjacency=self.sampler.adjacency, noise_source="seeded", terms=SERVER)
+        terms = replace(SERVER, epoch=self.covers if self.covers > 1 else None)
+        ledger = Ledger(unit="user", adjacency=self.sampler.adjacency, noise_source="seeded", terms=terms)
+        if self.covers > 1:
+            return self._of_epochs(ledger, z, rounds, looks)
         if looks:
             if look_noise is None:
                 raise InvalidValue("the noise of a look must be given with looks, got none")
             ledger = ledger.charged(self.event(z, positive("look noise", look_noise)), looks)
         return ledger.charged(self.event(z), rounds - looks) if rounds > looks else ledger
 
+    def _of_epochs(self, ledger: Ledger, z: float, rounds: int, looks: int) -> Ledger:
+        if looks:
+            raise InvalidValue(
+                "cohorts that are drawn and charged for a whole epoch need a clip bound without looks, got "
+                f"{looks} looks"
+            )
+        for first in range(0, rounds, self.covers):
+            ledger = ledger.charged(self.event(z), 1)
+            if more := min(self.covers, rounds - first) - 1:
+                ledger = ledger.charged(NoOpDpEvent(), more)
+        return ledger
 
-def cohorts_of(sampling_rate: float | None, cohort_size: int | None, users: int | None) -> Cohorts:
+
+def cohorts_of(
+    sampling_rate: float | None, cohort_size: int | None, users: int | None, epoch: int | None = None
+) -> Cohorts:
     """The cohorts that numbers describe; where everybody is drawn alike one user stands for all."""
-    if (sampling_rate is None) == (cohort_size is None):
-        raise InvalidValue("give either a sampling rate, or a cohort size with the number of users")
+    if sum(way is not None for way in (sampling_rate, cohort_size, epoch)) != 1:
+        raise InvalidValue(
+            "give one of a sampling rate, an epoch, and a cohort size with the number of users"
+        )
+    if cohort_size is None and users is not None:
+        other = "a sampling rate" if epoch is None else "an epoch"
+        raise InvalidValue(f"users belongs to a cohort size, got it with {other}")
+    if epoch is not None:
+        return Cohorts(sampler=RandomAllocation(epoch=epoch), users=1)
     if sampling_rate is not None:
-        if users is not None:
-            raise InvalidValue("users belongs to a cohort size, got it with a sampling rate")
         return Cohorts(sampler=PoissonSampler(rate=sampling_rate), users=1)
     if users is None:
         raise InvalidValue("users must be given with a cohort size, got none")
@@ -111,6 +146,7 @@ def described_by_numbers(
         rounds=None if rounds is None else whole("rounds", rounds),
         delta=open_unit("delta", delta),
         accountant=one_of("accountant", accountant or "pld", ACCOUNTANTS),
+        covers=cohorts.covers,
     )
 
 
@@ -183,11 +219,19 @@ def _described(
     delta: float,
     accountant: str,
 ) -> Described:
+    from fedward.core.types import EpochSampler
+
     def spent(z: float | None, rounds: int) -> Ledger:
         return (algorithm if z is None else with_noise(z)).spent(users, rounds)
 
+    covers: int | None = algorithm.sampler.epoch if isinstance(algorithm.sampler, EpochSampler) else 1
+    if algorithm.mechanism.whole_training is not None:
+        covers = None
+
     def event(z: float) -> DpEvent:
         changed = with_noise(z)
+        if covers != 1:
+            return changed.round_event(users, 0)
         events = {repr(found := changed.round_event(users, t)): found for t in range(min(rounds, 1000))}
         if len(events) != 1:
             raise InvalidValue("rounds must all spend the same to search for their noise, got several kinds")
@@ -201,13 +245,18 @@ def _described(
         rounds=whole("rounds", rounds),
         delta=open_unit("delta", delta),
         accountant=one_of("accountant", accountant, ACCOUNTANTS),
+        covers=covers,
     )
 
 
 def _noise_of_algorithm(algorithm: Algorithm) -> Callable[[float], Algorithm]:
     from fedward.mechanisms import GaussianNoise
+    from fedward.mechanisms.banded_noise import BandedNoise
+    from fedward.mechanisms.buffered_noise import BufferedNoise
 
     def with_noise(z: float) -> Algorithm:
+        if isinstance(algorithm.mechanism, BandedNoise | BufferedNoise):
+            return replace(algorithm, mechanism=replace(algorithm.mechanism, noise_multiplier=z))
         if not isinstance(algorithm.mechanism, GaussianNoise):
             raise InvalidValue(
                 f"an algorithm must add Gaussian noise to search for it, got {algorithm.mechanism}"

@@ -15,7 +15,6 @@ from fedward.api.source import ExperimentOptions, PathLike, Source, What, consol
 from fedward.attacks.inference import Membership, MembershipInference, Property, PropertyInference, Roc
 from fedward.attacks.inference.limit import Limit
 from fedward.backends.compute import Compute
-from fedward.base.durable_files import explain_write_errors
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.config import experiment as config
 from fedward.core.federation import Federation
@@ -24,7 +23,9 @@ from fedward.reports.terminal import run_table as terminal
 from fedward.reports.terminal.live_progress import follow_inference
 from fedward.rundir.inference_record import PROPERTY, write_curves
 from fedward.rundir.results import MembershipResult, PropertyResult
+from fedward.rundir.run_files import RunFiles
 from fedward.rundir.run_record import load
+from fedward.rundir.store import RunDirectory
 from fedward.studies.inference.membership_study import prepare_membership
 from fedward.studies.inference.property_study import prepare_property
 from fedward.studies.study import carry_out
@@ -59,7 +60,7 @@ def infer(
     """
     question = MembershipInference() if inference is None else inference
     source = source_from(what, model, federation, **options)
-    folder, place = None if data is None else Path(data), (compute or Compute()).check()
+    folder, place = None if data is None else Path(data), source.compute(compute)
     console = console_for(quiet)
     if isinstance(question, MembershipInference):
         path = source.directory(out, "-membership")
@@ -91,8 +92,8 @@ def infer_membership(
     title = f"{study.setup.algorithm.name}: membership of {'an' if question.unit == 'example' else 'a'} "
     _print_heading(console, study.setup, path, compute)
 
-    def draw(path: Path, outcome: tuple[Membership, MembershipResult]) -> None:
-        _draw(path, "membership", outcome[0].attacks, outcome[0].limit, title + question.unit)
+    def draw(place: RunDirectory, outcome: tuple[Membership, MembershipResult]) -> None:
+        _draw(place.files, "membership", outcome[0].attacks, outcome[0].limit, title + question.unit)
 
     return carry_out(study, path, compute, partial(follow_inference, console), draw)
 
@@ -114,8 +115,8 @@ def infer_property(
     title = f"{setup.algorithm.name}, {setup.federation.num_users} users: property inference"
     _print_heading(console, setup, path, compute)
 
-    def draw(path: Path, outcome: tuple[Property, PropertyResult]) -> None:
-        _draw(path, "property", {PROPERTY: outcome[0].roc}, outcome[0].limit, title)
+    def draw(place: RunDirectory, outcome: tuple[Property, PropertyResult]) -> None:
+        _draw(place.files, "property", {PROPERTY: outcome[0].roc}, outcome[0].limit, title)
 
     return carry_out(study, path, compute, partial(follow_inference, console), draw)
 
@@ -125,8 +126,7 @@ def _print_heading(console: Console, setup: Setup, path: Path, compute: Compute)
     terminal.engine(console, setup.engine(compute), path)
 
 
-def _draw(path: Path, kind: str, curves: Mapping[str, Roc], limit: Limit, title: str) -> None:
-    write_curves(path, curves, limit)
-    picture = path / f"{kind}.png"
-    with explain_write_errors(picture):
-        report.draw(curves, limit, picture, title=title, logarithmic=kind == "membership")
+def _draw(files: RunFiles, kind: str, curves: Mapping[str, Roc], limit: Limit, title: str) -> None:
+    write_curves(files, curves, limit)
+    picture = report.picture(curves, limit, title=title, logarithmic=kind == "membership")
+    files.write(f"{kind}.png", picture.png())

@@ -162,7 +162,7 @@ def plan(
     if top is not None and not 0.5 < rate("top", top) < 1:
         raise InvalidValue(f"top must be above 0.5 and below 1, got {top:g}")
     with ExitStack() as stack:
-        found, file = _open(stack, pilot, changes, data, (compute or Compute()).check(), trust)
+        found, file = _open(stack, pilot, changes, data, compute, trust)
         goal = Goal(
             users=_users(users, found),
             k=k,
@@ -188,7 +188,7 @@ def _open(
     pilot: File | ReplicasRecord | None,
     changes: Changes,
     data: PathLike | None,
-    compute: Compute,
+    compute: Compute | None,
     trust: bool,
 ) -> tuple[Pilot | PilotTrainings | None, str]:
     """The pilot, and the name of its experiment file if it is one."""
@@ -205,7 +205,7 @@ def _open(
         return pilot_of_run(Path(pilot)), ""
     source = source_from(pilot, changes=changes, trust=trust)
     folder = None if data is None else Path(data)
-    opened = stack.enter_context(open_pilot(source.content, source.name, folder, compute))
+    opened = stack.enter_context(open_pilot(source.content, source.name, folder, source.compute(compute)))
     return opened, "" if isinstance(pilot, dict) else str(pilot)
 
 

@@ -47,7 +47,7 @@ def pretrain(
         raise InvalidValue("out must be given where the pre-training is no file, got none")
     path = Path(out or f"weights/{source.stem}.pt")
     folder = None if data is None else Path(data)
-    return pretrain_source(source, path, folder, (compute or Compute()).check(), console_for(quiet))
+    return pretrain_source(source, path, folder, source.compute(compute), console_for(quiet))
 
 
 def pretrain_source(

@@ -24,12 +24,14 @@ def epsilon(
     sampling_rate: float | None = None,
     cohort_size: int | None = None,
     users: int | None = None,
+    epoch: int | None = None,
     rounds: int | None = None,
     delta: float | None = None,
     accountant: str | None = None,
     noise_source: str | None = None,
     looks: int = 0,
     look_noise: float | None = None,
+    devices_per_person: int = 1,
     changes: Changes = (),
     data: PathLike | None = None,
     trust: bool = False,
@@ -43,11 +45,13 @@ def epsilon(
       sampling_rate: q: Poisson sampling; 1 is everyone.
       cohort_size: m: exactly m of ``users``.
       users: N, for ``cohort_size`` and for an algorithm; declared, for an experiment.
+      epoch: E: random allocation, each user in one round of every E.
       rounds: T, how many rounds; those of the experiment if not given.
       delta: δ; that of the experiment if not given.
       accountant: ``pld``, ``rdp`` or ``moments``; that of the experiment, else ``pld``.
       noise_source: where the noise will come from, ``seeded`` or ``system``.
       looks, look_noise: in how many rounds the clip policy looks at norms, and the noise of a look.
+      devices_per_person: k: how many users one person may be, whom the guarantee then hides as a whole.
       changes, data, trust: as in ``fedward.train``.
 
     >>> found = epsilon(noise_multiplier=3.0, sampling_rate=0.1, rounds=3, delta=0.0029)
@@ -55,7 +59,7 @@ def epsilon(
     0.0878
     """
     if what is not None:
-        _require_none(what, noise_multiplier, sampling_rate, cohort_size, looks or None)
+        _require_none(what, noise_multiplier, sampling_rate, cohort_size, epoch, looks or None)
         about = described_by(
             what,
             users=users,
@@ -67,7 +71,7 @@ def epsilon(
             trust=trust,
         )
     else:
-        cohorts = cohorts_of(sampling_rate, cohort_size, users)
+        cohorts = cohorts_of(sampling_rate, cohort_size, users, epoch)
         if noise_multiplier is None:
             raise InvalidValue("noise_multiplier must be given, got none")
         about = described_by_numbers(cohorts, noise_multiplier, rounds, delta, accountant, looks, look_noise)
@@ -75,10 +79,10 @@ def epsilon(
         raise InvalidValue("rounds must be given, got none")
     spent = about.spent(about.noise_multiplier, about.rounds)
     return EpsilonRecord(
-        guarantee=_guarantee(about, spent, noise_source, own=what is not None),
+        guarantee=_guarantee(about, spent, noise_source, own=what is not None, devices=devices_per_person),
         ledger=spent,
         rounds=about.rounds,
-        parts=shares(spent, about.delta, about.accountant),
+        parts=shares(spent, about.delta, about.accountant) if devices_per_person == 1 else None,
     )
 
 
@@ -90,6 +94,7 @@ def calibrate(
     sampling_rate: float | None = None,
     cohort_size: int | None = None,
     users: int | None = None,
+    epoch: int | None = None,
     rounds: int | None = None,
     delta: float | None = None,
     accountant: str | None = None,
@@ -105,7 +110,7 @@ def calibrate(
         sampling. Without it the training is described by numbers.
       epsilon: what may be spent.
       noise_multiplier, rounds: one of them, where there is no experiment; the other is found.
-      sampling_rate, cohort_size, users, delta, accountant, noise_source, changes, data, trust: as in
+      sampling_rate, cohort_size, users, epoch, delta, accountant, noise_source, changes, data, trust: as in
         ``fedward.epsilon``.
 
     >>> found = calibrate(epsilon=0.5, noise_multiplier=3.0, sampling_rate=0.1, delta=0.0029)
@@ -113,7 +118,7 @@ def calibrate(
     (50, 'rounds')
     """
     if what is not None:
-        _require_none(what, noise_multiplier, sampling_rate, cohort_size)
+        _require_none(what, noise_multiplier, sampling_rate, cohort_size, epoch)
         about = described_by(
             what,
             users=users,
@@ -127,7 +132,7 @@ def calibrate(
     else:
         if (rounds is None) == (noise_multiplier is None):
             raise InvalidValue("give either rounds, to get the noise, or noise_multiplier, to get the rounds")
-        cohorts = cohorts_of(sampling_rate, cohort_size, users)
+        cohorts = cohorts_of(sampling_rate, cohort_size, users, epoch)
         about = described_by_numbers(cohorts, noise_multiplier, rounds, delta, accountant)
     positive("epsilon", epsilon)
     z, rounds, searched = _search(about, epsilon)
@@ -146,21 +151,21 @@ def _search(about: Described, epsilon: float) -> tuple[float, int, Searched]:
     if about.rounds is None:
         z = about.noise_multiplier
         assert z is not None  # one of the two is given
-        return (
-            z,
-            rounds_for(epsilon, about.delta, about.event(z), about.accountant, about.adjacency),
-            "rounds",
-        )
-    z = noise_for(epsilon, about.delta, about.event, about.rounds, about.accountant, about.adjacency)
+        assert about.covers is not None  # numbers describe no training that is charged as a whole
+        events = rounds_for(epsilon, about.delta, about.event(z), about.accountant, about.adjacency)
+        return z, events * about.covers, "rounds"
+    z = noise_for(epsilon, about.delta, about.event, about.charges, about.accountant, about.adjacency)
     # What is printed must hold too.
     return math.ceil(z * 1e4) / 1e4, about.rounds, "noise_multiplier"
 
 
-def _guarantee(about: Described, ledger: Ledger, noise_source: str | None, *, own: bool) -> Guarantee:
+def _guarantee(
+    about: Described, ledger: Ledger, noise_source: str | None, *, own: bool, devices: int = 1
+) -> Guarantee:
     """Where noise comes from is said only if that was told, or if an experiment or an algorithm says it."""
     if noise_source is not None:
         one_of("noise source", noise_source, SOURCES)
-    found = ledger.guarantee(about.delta, about.accountant)
+    found = ledger.guarantee(about.delta, about.accountant, devices)
     if own and noise_source is None:
         return found
     return replace(found, noise_source=cast(Source | None, noise_source))

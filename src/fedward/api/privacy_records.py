@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from fedward.api.saved_record import SavedRecord
 from fedward.privacy import Guarantee, Ledger
+from fedward.privacy.accounting_events import RandomAllocationDpEvent
 from fedward.privacy.shares import Shares
 from fedward.privacy.spending import mechanisms
 
@@ -62,14 +63,17 @@ class EpsilonRecord(SavedRecord):
     def rows(self) -> list[dict[str, Any]]:
         """ε after some numbers of rounds, up to the last; the last alone where rounds differ."""
         parts = mechanisms(self.ledger.spending)
-        if len(parts) != 1 or not self.guarantee.private:
+        whole = self.guarantee.terms.participation is not None  # charged once, however many rounds there are
+        if len(parts) != 1 or whole or not self.guarantee.private:
             return [self._row(self.rounds, self.guarantee)]
         ((event, count),) = parts
+        # One event is a round, or an epoch of them.
+        each = event.epoch if isinstance(event, RandomAllocationDpEvent) else 1
         points = sorted({max(1, round(count * part / _POINTS)) for part in range(1, _POINTS)} - {count})
-        empty = replace(self.ledger, entries=(), reserved=None)
+        empty = self.ledger.empty()
         return [
-            *(self._row(t, self._after(empty.charged(event, t))) for t in points),
-            self._row(count, self.guarantee),
+            *(self._row(t * each, self._after(empty.charged(event, t))) for t in points),
+            self._row(self.rounds if each > 1 else count, self.guarantee),
         ]
 
     def _after(self, ledger: Ledger) -> Guarantee:

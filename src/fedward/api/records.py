@@ -17,6 +17,8 @@ from fedward.reports.pictures.picture_style import StyleName
 from fedward.reports.pictures.record_picture import draw, picture_of
 from fedward.reports.record_files import save_record
 from fedward.reports.record_line import record_line
+from fedward.rundir.arena_record import ArenaRecord
+from fedward.rundir.audit_record import AuditRecord
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord
 from fedward.rundir.sweep_record import SweepRecord
@@ -43,8 +45,9 @@ class Shown:
         """
         save_record(self._record(), path)
 
-    def _record(self) -> Record | SweepRecord:
-        assert isinstance(self, RunRecord | ReplicasRecord | InferenceRecord | SweepRecord)
+    def _record(self) -> Record | SweepRecord | ArenaRecord:
+        kinds = RunRecord | ReplicasRecord | InferenceRecord | AuditRecord | SweepRecord | ArenaRecord
+        assert isinstance(self, kinds)
         return self
 
     def __repr__(self) -> str:
@@ -71,8 +74,18 @@ class Inference(Shown, InferenceRecord):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Audit(Shown, AuditRecord):
+    """A run of ``fedward audit``."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Sweep(Shown, SweepRecord):
     """A finished run of ``fedward sweep``."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Arena(Shown, ArenaRecord):
+    """A run of ``fedward arena``."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -117,14 +130,22 @@ class Weights:
 
 
 @overload
+def show(record: ArenaRecord) -> Arena: ...
+@overload
 def show(record: SweepRecord) -> Sweep: ...
 @overload
-def show(record: Record) -> Run | Replicas | Inference: ...
-def show(record: Record | SweepRecord) -> Run | Replicas | Inference | Sweep:
+def show(record: Record) -> Run | Replicas | Inference | Audit: ...
+def show(
+    record: Record | SweepRecord | ArenaRecord,
+) -> Run | Replicas | Inference | Audit | Sweep | Arena:
     """The same record, able to show itself."""
     values = {field.name: getattr(record, field.name) for field in fields(record)}
+    if isinstance(record, ArenaRecord):
+        return Arena(**values)
     if isinstance(record, SweepRecord):
         return Sweep(**values)
     if isinstance(record, RunRecord):
         return Run(**values)
+    if isinstance(record, AuditRecord):
+        return Audit(**values)
     return Replicas(**values) if isinstance(record, ReplicasRecord) else Inference(**values)

@@ -12,8 +12,10 @@ from rich.console import Console
 from torch import nn
 
 from fedward.attacks import Attack
+from fedward.backends.compute import Compute
 from fedward.base.validate import InvalidType, InvalidValue
-from fedward.config import experiment as config
+from fedward.config.compute_section import compute_of
+from fedward.config.file_content import read_content
 from fedward.config.overrides import apply_changes, copy_tables, put, source_of
 from fedward.config.own_code import import_code
 from fedward.config.vary import Axis
@@ -66,6 +68,10 @@ class Source:
         if self.stem is None:
             raise InvalidValue("out must be given where the experiment is no file, got none")
         return Path("runs") / f"{self.stem}{ending}"
+
+    def compute(self, given: Compute | None) -> Compute:
+        """Where and how it is computed: as given, else as its table ``[compute]`` says."""
+        return (given or compute_of(self.content)).check()
 
     def axes(self, vary: Vary) -> list[Axis]:
         """What varies, with code in the place of its names where the experiment is trusted."""
@@ -122,7 +128,7 @@ def source_from(
         content, name = apply_changes({**what, **put_in}, texts), "experiment"
     elif isinstance(what, str | os.PathLike):
         path = Path(what)
-        content, name = config.read_content(path, texts) | put_in, str(path)
+        content, name = read_content(path, texts) | put_in, str(path)
     else:
         raise InvalidType(
             "an experiment must be the path of a file, a dictionary or an Algorithm, got "

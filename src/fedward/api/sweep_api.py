@@ -14,14 +14,16 @@ from torch import nn
 from fedward.api.records import Sweep, show
 from fedward.api.source import ExperimentOptions, PathLike, Source, What, console_for, source_from
 from fedward.backends.compute import Compute
-from fedward.base.durable_files import write_atomically
 from fedward.config.own_code import import_code
 from fedward.config.sweep_section import read_sweep
 from fedward.core.federation import Federation
 from fedward.reports.pictures.sweep_picture import combinations_of_rows, draw
 from fedward.reports.terminal import sweep_table as report
 from fedward.reports.terminal.live_progress import follow_sweep
-from fedward.rundir.sweep_record import read_sweep_record
+from fedward.rundir.part_record import PartRecord
+from fedward.rundir.store import RunDirectory
+from fedward.rundir.sweep_record import SweepRecord, read_sweep_record
+from fedward.studies.part_study import PartStudy
 from fedward.studies.study import carry_out
 from fedward.studies.sweep.sweep_results import Row
 from fedward.studies.sweep.sweep_study import check_place, plan_sweep
@@ -34,6 +36,7 @@ def sweep(
     *,
     vary: Mapping[str, Sequence[Any]] | None = None,
     seeds: int | Sequence[int] | None = None,
+    range: str | None = None,
     out: PathLike | None = None,
     data: PathLike | None = None,
     compute: Compute | None = None,
@@ -47,6 +50,7 @@ def sweep(
       vary: keys and the values they take, in the place of the table ``[sweep]``. A value may be a table, or
         an object: ``{"algorithm": [one, another]}``.
       seeds: how many trainings of each combination, or their seeds.
+      range: ``A:B``: only trainings A to B - 1, in a directory for ``fedward.merge``; the table is empty.
       out: the directory of all its runs; ``runs/NAME-sweep`` if not given.
       data, compute, quiet: as in ``fedward.train``.
     """
@@ -57,23 +61,34 @@ def sweep(
         source.content["sweep"] = {**several, **(import_code(table) if source.trust else table)}
     path = source.directory(out, "-sweep")
     folder = None if data is None else Path(data)
-    carry_out_sweep(source, path, folder, (compute or Compute()).check(), console_for(quiet))
+    carry_out_sweep(source, path, folder, source.compute(compute), console_for(quiet), range)
+    if range is not None:
+        return show(SweepRecord(path=path, combinations=()))
     return show(read_sweep_record(path))
 
 
 def carry_out_sweep(
-    source: Source, path: Path, data: Path | None, compute: Compute, console: Console
-) -> list[Row]:
+    source: Source,
+    path: Path,
+    data: Path | None,
+    compute: Compute,
+    console: Console,
+    range: str | None = None,
+) -> list[Row] | PartRecord:
     """Trains in a directory; heading and progress go to the console."""
     swept = read_sweep(source.content, source.name)
     check_place(path, swept)
-    study = plan_sweep(swept, data)
+    study = plan_sweep(swept, data, range)
     report.heading(console, swept, path)
 
-    def write(path: Path, rows: list[Row]) -> None:
-        write_atomically(path / "sweep.csv", report.to_csv(rows).encode())
-        write_atomically(path / "sweep.json", (json.dumps(report.record(rows), indent=1) + "\n").encode())
+    def write(place: RunDirectory, rows: list[Row]) -> None:
+        files, record = place.files, json.dumps(report.record(rows), indent=1) + "\n"
+        files.write("sweep.csv", report.to_csv(rows).encode())
+        files.write("sweep.json", record.encode(), private=True)  # it names the seeds
         if (picture := draw(combinations_of_rows(rows), source.stem or path.name)) is not None:
-            picture.save(path / "sweep.png")
+            files.write("sweep.png", picture.png())
 
-    return carry_out(study, path, compute, partial(follow_sweep, console), write)
+    watch = partial(follow_sweep, console)
+    if study.part is not None:
+        return carry_out(PartStudy(whole=study, part=study.part), path, compute, watch)
+    return carry_out(study, path, compute, watch, write)

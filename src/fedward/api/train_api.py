@@ -57,7 +57,8 @@ def train(
       changes: other values for some keys: ``{"rounds": 5}``, or ``["rounds=5"]`` as on the command line.
       out: the run directory; ``runs/NAME`` if not given.
       data: where data sets lie; else ``FEDWARD_DATA``.
-      compute: where and how it is trained, such as ``Compute(workers=2)``; else on all cores.
+      compute: where and how it is trained, such as ``Compute(workers=2)``; else as the table ``[compute]``
+        says, or on all cores.
       trust: whether code that the file names may be imported and run.
       quiet: no heading and no progress.
     """
@@ -73,8 +74,7 @@ def train(
         trust=trust,
     )
     folder = None if data is None else Path(data)
-    compute = (compute or Compute()).check()
-    return train_source(source, source.directory(out), folder, compute, console_for(quiet))[1]
+    return train_source(source, source.directory(out), folder, source.compute(compute), console_for(quiet))[1]
 
 
 def rounds(

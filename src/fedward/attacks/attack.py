@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from fedward.attacks.attack_goal import Goal, split_test
-from fedward.attacks.attack_types import ModelPoisoning, Poisoning, Who
+from fedward.attacks.attack_types import Adaptive, ModelPoisoning, Poisoning, Who
 from fedward.attacks.attacker import Attacker
 from fedward.attacks.declared import check_declared
 from fedward.attacks.model_poisoning import MODEL_POISONINGS
 from fedward.attacks.poisoning import POISONINGS
 from fedward.attacks.poisoning.portion import fingerprint
-from fedward.attacks.poisoning.unprepared import Unprepared, ready
+from fedward.attacks.poisoning.unprepared import Unfitted, Unprepared, ready
 from fedward.attacks.staged_cohort import StagedCohort
+from fedward.attacks.who import NamedUsers
 from fedward.base.randomness import stream
 from fedward.base.validate import InvalidType, InvalidValue, one_of, open_unit, whole
 from fedward.core.algorithm import Algorithm
@@ -129,21 +130,35 @@ class Attack:
                     f"rounds of the attack must be one or more different ones, got {list(self.rounds)}"
                 )
 
+    @property
+    def adapts(self) -> bool:
+        """Whether it knows the defence: what a defence withstands from others says little about it."""
+        return any(part.conduct.adapts for part in self.model)
+
     def users(self, federation: Federation, seed: int) -> frozenset[int]:
         """The users that attack."""
         return self.who.choose(federation, stream(seed, "attackers"))
 
-    def stage(self, algorithm: Algorithm, federation: Federation, seed: int) -> Staged:
-        """Checks the attack against data and algorithm, chooses its users and hands out what they hold."""
-        users = self.users(federation, seed)
+    def stage(
+        self, algorithm: Algorithm, federation: Federation, seed: int, model: nn.Module | None = None
+    ) -> Staged:
+        """Checks the attack against data and algorithm, chooses its users and hands out what they hold.
+
+        Only a trigger that is fitted to the model needs the ``model``, whose parameters do not matter.
+        """
+        users = self._spare_root(self.users(federation, seed), algorithm.root_user, federation)
         for poisoning in self.data:
             poisoning.check(federation, len(users))
         named = [(name, ready(part, federation)) for name, part in _name_each(self.data)]
+        handed_out = self._hand_out(federation, tuple(part for _, part in named), users, seed)
+        named = [(name, _fitted(part, handed_out, users, model)) for name, part in named]
         data = tuple(part for _, part in named)
-        handed_out = self._hand_out(federation, data, users, seed)
         self._check_each_does_something(handed_out, named, users, seed)
         algorithm = self._void_guarantee(self._stage_cohorts(algorithm, federation, users), users)
         algorithm = replace(algorithm, handed_out=_count_taken_from_honest(federation, data, users))
+        tampering = tuple(
+            part.against(algorithm.aggregator) if isinstance(part, Adaptive) else part for part in self.model
+        )
         goal = None
         if federation.test is not None:
             rng = stream(seed, "test split")
@@ -156,12 +171,25 @@ class Attack:
                 knowledge=self.knowledge,
                 rounds=self.rounds,
                 data=data,
-                model=self.model,
+                model=tampering,
                 per_cohort=self.who.per_cohort,
             ),
             goal=goal,
             notes=self._notes(algorithm),
         )
+
+    def _spare_root(self, users: frozenset[int], root: int | None, federation: Federation) -> frozenset[int]:
+        """The attackers, with another user in the place of the server's own, which attacks nobody."""
+        if root is None or root not in users:
+            return users
+        others = (user for user in range(federation.num_users) if user != root and user not in users)
+        stand_in = next(others, None)
+        if isinstance(self.who, NamedUsers) or stand_in is None:
+            raise InvalidValue(
+                f"user {federation.names[root]} is the server's own (its data are the root data set) and "
+                "cannot attack; name another user, or another root"
+            )
+        return users - {root} | {stand_in}
 
     def _stage_cohorts(
         self, algorithm: Algorithm, federation: Federation, users: frozenset[int]
@@ -269,6 +297,18 @@ class Attack:
                 "guaranteed to the other users stands: each relies on its own noise."
             )
         return tuple(notes)
+
+
+def _fitted(
+    poisoning: Poisoning, federation: Federation, users: frozenset[int], model: nn.Module | None
+) -> Poisoning:
+    """The poisoning that can fit its trigger on what all attackers own, where its trigger is fitted."""
+    if not isinstance(poisoning, Unfitted):
+        return poisoning
+    if model is None:
+        raise InvalidValue(f"{poisoning} is fitted to the model: give Attack.stage the model as well")
+    owned = torch.isin(_owners(federation), torch.tensor(sorted(users), dtype=torch.int64))
+    return poisoning.fitted_by(model, federation.examples.select(torch.nonzero(owned).flatten()))
 
 
 def _mask_held_out(federation: Federation, data: tuple[Poisoning, ...]) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from fedward.attacks.attack_types import Poisoning
 from fedward.attacks.poisoning.portion import join_examples
-from fedward.attacks.poisoning.unprepared import StandsAlone
+from fedward.attacks.poisoning.unprepared import Following, ShownOnOthers, StandsAlone
 from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples
 
@@ -24,10 +24,22 @@ class Goal:
     label was not the target; their label is the target now. Triggers that need no example, such as a
     sentence, stand before them once each. A model's accuracy on all of these is the attack's success rate,
     its mean loss the attack cost J of examples 1 and 2 in Xie et al.
+
+    A trigger that is fitted to the model has the name and the examples before it is planted in ``following``
+    as well; ``at_model`` plants it.
     """
 
     clean: Examples
     triggered: tuple[tuple[str, Examples], ...]
+    following: tuple[tuple[str, Following, Examples], ...] = ()
+
+    def at_model(self, parameters: Tensor) -> Goal:
+        """The goal with the triggers that attackers would put on to be seen by this model."""
+        if not self.following:
+            return self
+        fitted = {name: part.at_model(parameters).poison(examples) for name, part, examples in self.following}
+        triggered = tuple((name, fitted.get(name, examples)) for name, examples in self.triggered)
+        return replace(self, triggered=triggered)
 
 
 def split_test(
@@ -61,19 +73,23 @@ def split_test(
             )
         for number, place in enumerate(artificial):
             parts[place] = torch.from_numpy(np.sort(taken[number :: len(artificial)]))
-    triggered = tuple(
-        (name, _plant_trigger(name, poisoning, test.select(parts[place])))
-        for place, (name, poisoning) in enumerate(attacks)
-    )
+    triggered, following = [], []
+    for place, (name, poisoning) in enumerate(attacks):
+        examples = test.select(parts[place])
+        planted, shown = _plant_trigger(name, poisoning, examples)
+        triggered.append((name, planted))
+        if isinstance(poisoning, Following):
+            following.append((name, poisoning, examples.select(shown)))
     clean = test.select(torch.nonzero(free).flatten()) if attacks else test
     if len(clean) == 0:
         raise InvalidValue(
             f"no test example is left for the main task: share of triggered test examples is {share}"
         )
-    return Goal(clean=clean, triggered=triggered)
+    return Goal(clean=clean, triggered=tuple(triggered), following=tuple(following))
 
 
-def _plant_trigger(name: str, poisoning: Poisoning, examples: Examples) -> Examples:
+def _plant_trigger(name: str, poisoning: Poisoning, examples: Examples) -> tuple[Examples, Tensor]:
+    """The examples with the trigger, and which of them can show whether it works."""
     if len(examples) == 0:
         raise InvalidValue(
             f"no test example can show whether {name} succeeds: 0 are set aside for it, because an attack "
@@ -81,12 +97,16 @@ def _plant_trigger(name: str, poisoning: Poisoning, examples: Examples) -> Examp
         )
     # The label that each of them would get: a poisoning may have several targets.
     bad = poisoning.poison(examples)
-    wanted = poisoning.eligible(examples) & (examples.y != bad.y)
+    able = poisoning.shown if isinstance(poisoning, ShownOnOthers) else poisoning.eligible
+    wanted = able(examples) & (examples.y != bad.y)
     if not bool(wanted.any()):
         targets = ", ".join(map(str, sorted(set(bad.y.tolist()))))
         raise InvalidValue(
             f"no test example can show whether {name} succeeds: {len(examples)} are set aside for it, and "
             f"all of them have the target label {targets} or cannot carry the attack"
         )
-    shown = bad.select(torch.nonzero(wanted).flatten())
-    return join_examples(poisoning.alone(), shown) if isinstance(poisoning, StandsAlone) else shown
+    places = torch.nonzero(wanted).flatten()
+    shown = bad.select(places)
+    if isinstance(poisoning, StandsAlone):
+        shown = join_examples(poisoning.alone(), shown)
+    return shown, places

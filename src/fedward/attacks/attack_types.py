@@ -11,7 +11,7 @@ from torch import Tensor
 from fedward.base.validate import InvalidType
 from fedward.core.examples import Examples
 from fedward.core.federation import Federation
-from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
+from fedward.core.types import Aggregator, Bounds, Knowledge, LocalTrainer, Sight
 
 
 class Poisoning(Protocol):
@@ -59,6 +59,9 @@ class Conduct:
       trains_its_own_way: whether its users train with another trainer than they were given, which its method
         ``trainer`` names (``OwnWayToTrain``); of several poisonings only one can.
       skips_local_privacy: whether its users leave out the clipping and the noise that they owe to themselves.
+      adapts: whether it knows the server's rule and sends what that rule suffers most from; its method
+        ``against`` is given the aggregator then (``Adaptive``).
+      compares_models: whether it looks at the model of the round before (``Sight.previous``).
 
     >>> Conduct(needs_all_rows=False, discards_update="no")
     Traceback (most recent call last):
@@ -70,6 +73,8 @@ class Conduct:
     discards_update: bool = False
     trains_its_own_way: bool = False
     skips_local_privacy: bool = False
+    adapts: bool = False
+    compares_models: bool = False
 
     def __post_init__(self) -> None:
         for name, answer in asdict(self).items():
@@ -102,6 +107,23 @@ class OwnWayToTrain(Protocol):
 
     def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
         """What an attacker trains with, instead of the round's ``trainer``."""
+
+
+@runtime_checkable
+class Adaptive(Protocol):
+    """A poisoning of updates by attackers that know the defence and its parameters."""
+
+    def against(self, aggregator: Aggregator) -> ModelPoisoning:
+        """The same, fitted to the aggregator of the algorithm that is attacked."""
+
+
+@runtime_checkable
+class Briefed(Protocol):
+    """A poisoning of updates whose own way to train treats bad examples and the others apart."""
+
+    def brief(self, trainer: LocalTrainer, bad: Tensor, moved: Tensor | None) -> LocalTrainer:
+        """The trainer of one user, whose ``bad`` examples (a bool each) are known; ``moved`` is how the model
+        has moved since the round before, where ``conduct.compares_models`` asks for it."""
 
 
 class Who(Protocol):

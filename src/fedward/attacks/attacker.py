@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fedward.attacks.attack_types import ModelPoisoning, OwnWayToTrain, Poisoning
-from fedward.attacks.poisoning.portion import poison_examples
+from fedward.attacks.attack_types import Briefed, ModelPoisoning, OwnWayToTrain, Poisoning
+from fedward.attacks.poisoning.portion import none_of, poison_examples, poison_marked
+from fedward.attacks.poisoning.unprepared import Following
 from fedward.core.check_rounds import decisive
 from fedward.core.examples import Examples
 from fedward.core.types import Bounds, Knowledge, LocalTrainer, Sight
@@ -37,6 +38,10 @@ class Attacker:
     def needs_all_rows(self) -> bool:
         return any(part.conduct.needs_all_rows for part in self.model)
 
+    @property
+    def compares_models(self) -> bool:
+        return any(part.conduct.compares_models for part in self.model)
+
     def active(self, round: int) -> bool:
         """Whether it attacks in this round."""
         return self.rounds is None or round in self.rounds
@@ -55,6 +60,34 @@ class Attacker:
         if changed is examples:
             return None
         return self._version(attacker, active), changed
+
+    def at_model(self, round: int, parameters: Tensor) -> Attacker:
+        if not self.active(round) or not any(isinstance(part, Following) for part in self.data):
+            return self
+        fitted = (part.at_model(parameters) if isinstance(part, Following) else part for part in self.data)
+        return replace(self, data=tuple(fitted))
+
+    def brief(
+        self,
+        trainer: LocalTrainer,
+        user: int,
+        examples: Examples,
+        round: int,
+        rng: np.random.Generator,
+        moved: Tensor | None,
+    ) -> LocalTrainer:
+        if self.active(round):
+            for part in self.model:
+                if isinstance(part, Briefed):
+                    trainer = part.brief(trainer, self._bad(user, examples, rng), moved)
+        return trainer
+
+    def _bad(self, user: int, examples: Examples, rng: np.random.Generator) -> Tensor:
+        """Which of the examples that an attacker trains on (a bool each) are bad."""
+        attacker, marked = sorted(self.users).index(user), none_of(examples)
+        for part in self.data:
+            examples, marked = poison_marked(part, examples, marked, attacker, len(self.users), rng)
+        return marked
 
     def trainer(self, trainer: LocalTrainer, round: int, bounds: Bounds) -> LocalTrainer:
         if self.active(round):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from fedward.attacks.attack_types import Conduct, ModelPoisoning, OwnWayToTrain
+from fedward.attacks.attack_types import Adaptive, Conduct, ModelPoisoning, OwnWayToTrain
 from fedward.base.validate import InvalidType, one_of
 from fedward.core.types import Knowledge
 
@@ -34,9 +34,14 @@ fedward.attacks.Conduct says what is asked
         ) from error
     if not isinstance(conduct, Conduct):
         raise InvalidType(f"conduct of {name} must be a Conduct(...), got {conduct!r}")
-    if conduct.trains_its_own_way != isinstance(part, OwnWayToTrain):
-        has = "has no method" if conduct.trains_its_own_way else "has a method"
-        raise InvalidType(
-            f"trains_its_own_way of {name} must be True exactly if it has a method trainer, got "
-            f"{conduct.trains_its_own_way} and it {has} of that name"
-        )
+    for says, does, method in (
+        ("trains_its_own_way", OwnWayToTrain, "trainer"),
+        ("adapts", Adaptive, "against"),
+    ):
+        said, has_it = getattr(conduct, says), isinstance(part, does)
+        if said != has_it:
+            has = "has a method" if has_it else "has no method"
+            raise InvalidType(
+                f"{says} of {name} must be True exactly if it has a method {method}, got {said} and it {has} "
+                "of that name"
+            )

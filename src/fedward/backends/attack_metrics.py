@@ -84,7 +84,8 @@ def measure(
 
     Args:
       evaluator: usually the backend that trains.
-      goal: test examples, dealt out by ``Attack.stage``.
+      goal: test examples, dealt out by ``Attack.stage``. A trigger that follows the model is fitted to this
+        one first.
       cost_bound: C̄, fixed before anything is measured.
       target: the parameters θ* that the attackers want to see.
 
@@ -93,7 +94,7 @@ def measure(
     if cost_bound is not None:
         positive("bound of the attack cost", cost_bound)
     attacks = {}
-    for name, examples in goal.triggered:
+    for name, examples in goal.at_model(parameters).triggered:
         found = evaluator.evaluate(parameters, examples)
         # The largest of scores that are not numbers would be class 0: a broken model is nobody's success.
         success = 0.0 if math.isnan(found.loss) else found.accuracy

@@ -8,7 +8,11 @@ from typing import Literal, get_args
 
 from fedward.backends.engines.choice import Choice, choose_engine
 from fedward.backends.engines.device import usable_device
-from fedward.base.validate import InvalidValue, one_of, whole
+from fedward.backends.engines.instructions import pin_instructions
+from fedward.backends.processes.watchdog import USUAL, Patience
+from fedward.backends.ray.cluster_address import read_address, require_ray
+from fedward.base.instruction_sets import ENVIRONMENTS
+from fedward.base.validate import InvalidValue, one_of, positive, whole
 
 VARIABLE = "FEDWARD_WORKERS"
 
@@ -26,7 +30,12 @@ class Compute:
         variable ``FEDWARD_WORKERS`` says, or else one for each core.
       device: where models are trained. Other devices than the CPU are used from this process.
       engine: ``auto``, ``native`` or ``generic``. None is what ``FEDWARD_ENGINE`` says, or else ``auto``.
-      address: of a cluster. No backend of this version runs on one: anything but None is refused.
+      patience: how long a worker process may be still at a job before it is taken to hang, and replaced.
+      cluster: the Ray cluster that jobs run on: ``HOST:PORT``, ``auto`` for the one that this machine is a
+        node of, or ``local:N`` for N nodes on this machine, for as long as the work takes.
+      instructions: ``avx512``, ``avx2`` or ``portable``: the widest instruction set that is used, here and on
+        every node, so that all of them round alike. None is the widest that a processor has.
+      gpus: the share of a GPU that a task on the cluster takes, with another device than the CPU; 1 if None.
 
     >>> Compute(workers=2).processes
     2
@@ -38,7 +47,10 @@ class Compute:
     workers: int | None = None
     device: str = "cpu"
     engine: str | None = None
-    address: str | None = None
+    patience: Patience = USUAL
+    cluster: str | None = None
+    instructions: str | None = None
+    gpus: float | None = None
 
     def __post_init__(self) -> None:
         one_of("backend", self.backend, get_args(Place))
@@ -46,8 +58,17 @@ class Compute:
             whole("workers", self.workers, at_least=0)
         if self.engine is not None:
             choose_engine(self.engine)
-        if self.address is not None:
-            raise InvalidValue(f"address must be left out: this version has no clusters, got {self.address}")
+        if self.instructions is not None:
+            one_of("instructions", self.instructions, ENVIRONMENTS)
+        if self.gpus is not None:
+            positive("gpus", self.gpus)
+            if self.cluster is None or self.device == "cpu":
+                raise InvalidValue(f"gpus is about tasks on a cluster with device cuda, got gpus {self.gpus}")
+        if self.cluster is not None:
+            read_address(self.cluster)
+            if self.workers is not None or self.backend != "auto":
+                got = f"backend {self.backend}" if self.workers is None else f"workers {self.workers}"
+                raise InvalidValue(f"with a cluster its nodes say how many jobs run at once: leave out {got}")
         if self.backend == "in-process" and self.workers:
             raise InvalidValue(f"backend in-process has no workers: use 0, got {self.workers}")
         if self.backend in ("threads", "processes") and (self.workers == 0 or self.device != "cpu"):
@@ -78,7 +99,11 @@ class Compute:
     def check(self) -> Compute:
         """The same value, if this machine and its environment variables allow it; raises if not."""
         _ = self.processes, self.choice
-        if self.device != "cpu":
+        if self.instructions is not None:
+            pin_instructions(self.instructions)
+        if self.cluster is not None:
+            require_ray()
+        elif self.device != "cpu":
             usable_device(self.device)
         return self
 

@@ -1,4 +1,4 @@
-"""Runs jobs one after the other in this process: the backend to read and to debug with."""
+"""The backend that runs jobs one after the other in this process, to read and to debug with."""
 
 from __future__ import annotations
 

@@ -40,13 +40,17 @@ def make_backend(
 ) -> Backend:
     """The backend itself, for whoever closes it."""
     compute.check()
+    if compute.cluster is not None:
+        from fedward.backends.ray.cluster_jobs import ClusterJobs
+
+        return ClusterJobs(model, federation, compute)
     number, engine = compute.processes, compute.choice
     if number == 0:
         return InProcess(model, federation, device=compute.device, engine=engine)
     reason = why_generic(model, federation, compute)
     if compute.backend == "threads" and reason:
         raise InvalidValue(f"threads are of the native engine, and this model is trained {reason}")
-    workers = Workers(model, federation, workers=number, also=also, engine=engine)
+    workers = Workers(model, federation, workers=number, also=also, engine=engine, patience=compute.patience)
     if reason or compute.backend == "processes":
         return workers
     return Threads(model, federation, threads=number, rest=workers, engine=engine)

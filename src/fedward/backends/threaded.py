@@ -1,4 +1,4 @@
-"""Runs jobs of the native engine as threads of this process: nothing to start, nothing to send."""
+"""The backend that runs jobs of the native engine as threads of this process: nothing to start or send."""
 
 from __future__ import annotations
 

@@ -11,24 +11,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedward.base.durable_files import write_atomically
+from fedward.base.limited_files import require_modest_archive
 from fedward.base.validate import InvalidValue
 
 Arrays = dict[str, NDArray[Any]]
 
 
-def write_arrays(path: Path, arrays: Arrays) -> None:
-    """Writes a file that is there whole or not at all."""
+def arrays_bytes(arrays: Arrays) -> bytes:
+    """The content of a file with these arrays."""
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **arrays)
-    write_atomically(path, buffer.getvalue())
+    return buffer.getvalue()
 
 
 def read_arrays(path: Path, wanted: Callable[[str], bool] = lambda name: True) -> Arrays:
     """The arrays whose names are wanted; the others stay on disk, and nothing in the file is run."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files if wanted(name)}
+        with path.open("rb") as opened:
+            require_modest_archive(opened, path)
+            with np.load(opened, allow_pickle=False) as file:
+                return {name: file[name] for name in file.files if wanted(name)}
+    except InvalidValue:
+        raise
     except Exception as error:
         # Damage shows as anything: zlib.error, BadZipFile, EOFError, ...
         raise InvalidValue(f"{path} is damaged and cannot be read: {error}") from error
@@ -45,8 +49,12 @@ def read_array(path: Path, name: str) -> NDArray[Any]:
 def check_arrays(path: Path) -> None:
     """Reads through a file, a little at a time, and compares checksums."""
     try:
-        with zipfile.ZipFile(path) as file:
-            broken = file.testzip()
+        with path.open("rb") as opened:
+            require_modest_archive(opened, path)
+            with zipfile.ZipFile(opened) as file:
+                broken = file.testzip()
+    except InvalidValue:
+        raise
     except Exception as error:
         raise InvalidValue(f"{path} is damaged and cannot be read: {error}") from error
     if broken is not None:

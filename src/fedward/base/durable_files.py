@@ -17,6 +17,9 @@ from fedward.base.validate import InvalidValue
 # What `write_atomically` may leave behind when it is killed. Its name is one that nobody else gives.
 _LEFTOVER = re.compile(r"\.(.+)\.fedward-[0-9a-f]{16}\.part")
 
+PRIVATE = 0o600
+"""The mode of files that are for their owner alone: seeds, states, cohorts, what is known of single users."""
+
 _FREE = "free some space, then give the same command again"
 _ELSEWHERE = "choose another place, or make this one writable, then give the command again"
 _REMEDIES = {
@@ -55,24 +58,27 @@ device; free some space, then give the same command again
         raise CannotWrite(f"{what} cannot be written: {reason}") from error
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes, *, private: bool = False) -> None:
     """Replaces a file in one step that a kill, a power cut or a full disk cannot split.
 
     The content is on disk before it gets the file's name, and the name is on disk before this returns. Who
-    may read a new file is up to the umask; one that is there keeps its mode. A link stays one, and what is
-    no file, such as ``/dev/stdout``, is written to as it is.
+    may read a new file is up to the umask; one that is there keeps its mode. A ``private`` file is for its
+    owner alone from the moment it is made, whatever the umask says and whatever it was before. A link stays
+    one, and what is no file, such as ``/dev/stdout``, is written to as it is.
     """
     with hold_signals(), explain_write_errors(path):
         if path.exists() and not path.is_file() and not path.is_dir():
             with path.open("wb") as opened:
                 opened.write(content)
             return
-        place = path.resolve() if path.is_symlink() else path
+        place = Path(os.path.realpath(path)) if path.is_symlink() else path
         temporary = _beside(place)
         try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            mode = PRIVATE if private else 0o666
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
             try:
-                _keep_mode(place, descriptor)
+                if not private:
+                    _keep_mode(place, descriptor)
                 write_whole(descriptor, content)
             finally:
                 os.close(descriptor)
@@ -84,10 +90,11 @@ def write_atomically(path: Path, content: bytes) -> None:
         sync_directory(place.parent)
 
 
-def write_if_changed(path: Path, content: bytes) -> None:
-    """Writes a file unless it is there and holds the same."""
-    if not path.exists() or path.read_bytes() != content:
-        write_atomically(path, content)
+def write_if_changed(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Writes a file unless it is there and holds the same; a private one is made private in any case."""
+    same = path.exists() and path.stat().st_size == len(content) and path.read_bytes() == content
+    if not same or (private and stat.S_IMODE(path.stat().st_mode) & ~PRIVATE):
+        write_atomically(path, content, private=private)
 
 
 def write_whole(descriptor: int, content: bytes) -> None:
@@ -101,7 +108,7 @@ def write_whole(descriptor: int, content: bytes) -> None:
 def require_writable(path: Path) -> None:
     """Makes the directory of a file, and says now what would be said when hours of work are to be stored."""
     with explain_write_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(path.parent)
         attempt = _beside(path)
         os.close(os.open(attempt, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         attempt.unlink()
@@ -118,11 +125,29 @@ def _keep_mode(place: Path, descriptor: int) -> None:
 
 def sync_directory(directory: Path) -> None:
     """Makes new names in a directory durable."""
-    descriptor = os.open(directory, os.O_RDONLY)
+    sync_file(directory)
+
+
+def sync_file(file: Path) -> None:
+    """Makes what somebody else wrote into a file durable."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def make_directory(directory: Path) -> None:
+    """Makes a directory, and those above it that are missing; their names are durable when this returns.
+
+    Otherwise a power cut could take a run with its ledger, and what was released by it would be forgotten.
+    """
+    missing = [each for each in directory.parents if not each.exists()]
+    directory.mkdir(parents=True, exist_ok=True)
+    # The directory's own name in any case: whoever made it may have been killed before.
+    for each in (directory, *missing):
+        with suppress(PermissionError):  # it may be one that we must not list
+            sync_directory(each.parent)
 
 
 def remove(path: Path) -> None:

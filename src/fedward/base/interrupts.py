@@ -1,4 +1,4 @@
-"""Ends a command on Ctrl-C or SIGTERM without leaving anything half done."""
+"""The end of a command on Ctrl-C or SIGTERM, which leaves nothing half done."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from fedward.base.durable_files import explain_write_errors
+from fedward.base.durable_files import explain_write_errors, make_directory
 from fedward.base.validate import InvalidValue
 
 
@@ -21,9 +21,13 @@ def hold_lock(file: Path, path: Path, kind: str = "") -> Iterator[None]:
       path: what is locked, as it is called in messages.
       kind: what that is, such as ``run directory``.
     """
+    if file.is_symlink():  # what it leads to would be emptied
+        raise InvalidValue(
+            f"{file} must be a plain file, got a symbolic link: remove it if you trust the rest"
+        )
     lock = FileLock(file, timeout=0)
     with explain_write_errors(f"{kind} {path}".strip()):
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(file.parent)
         try:
             lock.acquire()
         except Timeout:

@@ -27,13 +27,18 @@ Purpose = Literal[
     "attackers",
     "poisoning",
     "tampering",
+    "aggregation",
     "test split",
+    "public users",
+    "canary",
+    "group",
 ]
 Source = Literal["seeded", "system"]
 
 SOURCES: tuple[str, ...] = get_args(Source)
 
 _DRAW = re.compile(r"[0-9a-f]*")
+_COINS = re.compile(r"(?:[0-9a-f]{32})?")
 
 
 def stream(
@@ -77,6 +82,24 @@ def system_seed() -> int:
 def from_local_seed(seed: int) -> np.random.Generator:
     """The stream that belongs to a seed of one training."""
     return np.random.Generator(np.random.Philox(key=seed))
+
+
+def system_coins() -> str:
+    """128 bits of system entropy as text, for streams that must come back after a training was killed."""
+    return f"{secrets.randbits(128):032x}"
+
+
+def check_coins(coins: str) -> str:
+    """Returns what ``system_coins`` gave, or nothing.
+
+    >>> check_coins("ff")
+    Traceback (most recent call last):
+    ...
+    fedward.base.validate.InvalidValue: coins must be 32 hexadecimal digits or empty
+    """
+    if not isinstance(coins, str) or not _COINS.fullmatch(coins):
+        raise InvalidValue("coins must be 32 hexadecimal digits or empty")  # they are secret: not shown
+    return coins
 
 
 def private_stream(

@@ -23,7 +23,7 @@ def write_record(path: str | os.PathLike[str], forms: Mapping[str, Callable[[], 
         )
     if not file.parent.is_dir():
         raise InvalidValue(f"a record must be saved in a directory that exists, got {str(file)!r}")
-    write_atomically(file, forms[file.suffix]().encode())
+    write_atomically(file, forms[file.suffix]().encode(errors="backslashreplace"))
 
 
 def json_text(content: dict[str, Any]) -> str:

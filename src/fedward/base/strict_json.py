@@ -8,6 +8,19 @@ from typing import Any, NoReturn
 
 from fedward.base.validate import InvalidType, InvalidValue
 
+_MOST_VALUES = 10**7
+_MOST_CONTAINERS = 10**6
+
+
+def require_modest(text: str, what: str) -> None:
+    """Refuses a text of so many values that they would take many times the memory of the text."""
+    for found, most, of in (
+        (text.count(","), _MOST_VALUES, "values"),
+        (text.count("[") + text.count("{"), _MOST_CONTAINERS, "lists and objects"),
+    ):
+        if found > most:
+            raise InvalidValue(f"{what} must hold at most {most:,} {of}, got more")
+
 
 def parse(text: str, what: str) -> Any:
     """The content of a JSON text; refuses NaN, infinity and repeated keys.
@@ -27,6 +40,7 @@ def parse(text: str, what: str) -> Any:
             raise InvalidValue(f"{what} must hold every key once, got one twice")
         return content
 
+    require_modest(text, what)
     try:
         return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=refuse_repetition)
     except InvalidValue:

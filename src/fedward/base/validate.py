@@ -93,12 +93,14 @@ def half_open_unit(name: str, value: float) -> float:
     return value
 
 
-def whole(name: str, value: int, at_least: int = 1) -> int:
-    """Returns ``value`` if it is a whole number of at least ``at_least``."""
+def whole(name: str, value: int, at_least: int = 1, at_most: int | None = None) -> int:
+    """Returns ``value`` if it is a whole number from ``at_least`` on, up to ``at_most`` if that is given."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise InvalidType(f"{name} must be a whole number, got {value!r}")
     if value < at_least:
         raise InvalidValue(f"{name} must be at least {at_least}, got {value}")
+    if at_most is not None and value > at_most:
+        raise InvalidValue(f"{name} must be at most {at_most:,}, got {value:,}")
     return value
 
 

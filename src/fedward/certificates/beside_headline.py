@@ -16,7 +16,7 @@ V = TypeVar("V")
 def ceiling_in_words(found: Sequence[Ceiling]) -> str:
     """What M trainings can certify at most, and what more of them would allow.
 
-    >>> one = Ceiling(threat="inject", replicas=100, k=3, most=4096, more=(600, 7))
+    >>> one = Ceiling(threat="inject", replicas=100, k=3, most=100000, more=(600, 7))
     >>> ceiling_in_words([one])
     'With M = 100 trainings nothing above k = 3 (inject) can be certified, however good the model \
 is; M = 600 allows k = 7.'
@@ -73,6 +73,8 @@ def release_in_words(one: Guarantee, releasing_all: Guarantee, replicas: int) ->
     'Released, one training spends ε = 1.0700; this certificate, computed from 600, spends ε = 19.8550 at \
 δ = 0.001. Keep it inside, or certify the same mechanism on public or proxy data.'
     """
+    if not releasing_all.private:
+        return f"It has no ε: {releasing_all.reason}."
     return (
         f"Released, one training spends ε = {epsilon_text(one.epsilon)}; this certificate, computed from "
         f"{replicas:,}, spends ε = {epsilon_text(releasing_all.epsilon)} at "

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedward.base.validate import InvalidValue, one_of, open_unit, whole
-from fedward.certificates.confidence import METHODS, Confidence
+from fedward.certificates.confidence import METHODS, OF_COUNTS, Confidence
 from fedward.certificates.confidence.betting import MOST_LOSS
-from fedward.certificates.confidence.clopper_pearson import clopper_pearson_of
+from fedward.certificates.others.other_setting import OtherSetting
 from fedward.certificates.prediction import FINER, MOST, certified_k, margin
 from fedward.certificates.setting import Setting
 from fedward.privacy.group import Threat, group_curve
@@ -48,9 +48,10 @@ def best_lower(method: str, replicas: int, error: float) -> float:
         clopper_pearson        error^(1/M)
         hoeffding              1 - sqrt(log(1 / error) / (2 M))
         empirical_bernstein    1 - 7 log(2 / error) / (3 (M - 1))
+        betting_votes          the p with p^M = error B(M + 1/2, 1/2) / B(1/2, 1/2)
         betting                the m with (1 + c (1 - m) / m)^M = 1 / error,    c = 3/4
 
-    The first three are reached by M ones. For betting it is an upper bound, since no bet exceeds c / m and no
+    The first four are reached by M ones. For betting it is an upper bound, since no bet exceeds c / m and no
     value 1; M ones come close to it. The least upper bound of any other class is 1 minus this.
 
     >>> round(best_lower("clopper_pearson", 1000, 0.01), 4), round(best_lower("betting", 1000, 0.01), 4)
@@ -59,8 +60,8 @@ def best_lower(method: str, replicas: int, error: float) -> float:
     one_of("method", method, METHODS)
     whole("number of replicas", replicas)
     open_unit("error", error)
-    if method == "clopper_pearson":
-        return float(clopper_pearson_of(replicas, replicas, error, "lower"))
+    if method in OF_COUNTS:
+        return float(OF_COUNTS[method](replicas, replicas, error, "lower"))
     if method == "hoeffding":
         return max(0.0, 1.0 - math.sqrt(math.log(1.0 / error) / (2 * replicas)))
     if method == "empirical_bernstein":
@@ -108,7 +109,7 @@ def ceiling_k(
     """The largest k that M replicas certify for any example, whatever their scores; -1 if there is none.
 
     Guarantee: no certificate of this many replicas has a larger k. All replicas voting for one class reach it
-    with ``clopper_pearson``, ``hoeffding`` and ``empirical_bernstein``.
+    with ``clopper_pearson``, ``betting_votes``, ``hoeffding`` and ``empirical_bernstein``.
 
     >>> from dp_accounting import GaussianDpEvent
     >>> rule = Confidence(looks=(100,), method="clopper_pearson")
@@ -142,8 +143,10 @@ def replicas_for(
     return replicas_needed(lower, confidence.method, confidence.each(classes, examples))
 
 
-def ceilings(setting: Setting, *, classes: int, examples: int) -> tuple[Ceiling, ...]:
-    """The ceiling of each threat of a setting, and what more trainings would allow."""
+def ceilings(setting: Setting | OtherSetting, *, classes: int, examples: int) -> tuple[Ceiling, ...]:
+    """The ceiling of each threat, and what more trainings would allow; none where the proof is another."""
+    if isinstance(setting, OtherSetting):
+        return ()
     rule, spending = setting.confidence, setting.spending
     found = []
     for threat in setting.threats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from fedward.certificates.transport import transport
 from fedward.privacy.group import GroupCurve, Threat, group_curve
 from fedward.privacy.guarantee import Guarantee
 from fedward.privacy.spending import Mechanisms
+
+if TYPE_CHECKING:
+    from fedward.certificates.others.other_setting import OtherSetting
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -53,7 +56,7 @@ class Certificate:
     """What was certified, and about what.
 
     Args:
-      setting: the training, the attackers and the confidence.
+      setting: the training, the attackers and the confidence; of another proof, with that proof.
       score: whether means are of confidences or of votes.
       seed: the seed of all replicas.
       classes: how many classes there are.
@@ -68,7 +71,7 @@ class Certificate:
         is itself no private release.
     """
 
-    setting: Setting
+    setting: Setting | OtherSetting
     score: Score
     seed: int
     classes: int
@@ -157,7 +160,7 @@ def certify(setting: Setting, replicas: Scores) -> Certificate:
         classes=replicas.classes,
         scores=replicas.digest(),
         bounds=bounds,
-        predicts=_predicts(bounds.lower, replicas.score),
+        predicts=as_probability(bounds.lower, replicas.score),
         attacks=tuple(_attack(setting, replicas, bounds, threat, curves) for threat in setting.threats),
         releasing_all=setting.releasing_all(),
         draw=replicas.draw,
@@ -192,7 +195,7 @@ def predicts_under(
     for size in _sizes(k):
         at = k == size
         least[at] = transport(lower[at], _curve(curves, setting.spending, size), threat, "lower")
-    return _predicts(least, score)
+    return as_probability(least, score)
 
 
 def _sizes(k: Integers) -> Iterable[int]:
@@ -206,7 +209,7 @@ def _curve(curves: dict[int, GroupCurve], spending: Mechanisms, k: int) -> Group
     return curves[k]
 
 
-def _predicts(mean: Floats, score: Score) -> Floats:
+def as_probability(mean: Floats, score: Score) -> Floats:
     """A lower bound on P[one model predicts A] from one on its mean score.
 
     A vote's mean is that probability. A confidence above 1/2 decides, and by Markov's inequality for

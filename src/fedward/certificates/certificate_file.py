@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedward.base.limited_files import read_limited, unpack_gzip
 from fedward.base.randomness import check_draw
 from fedward.base.strict_json import digest, parse, require_keys
 from fedward.base.validate import InvalidType, InvalidValue, one_of, whole
 from fedward.certificates.certificate import Attack, Certificate
 from fedward.certificates.code_version import code_version
 from fedward.certificates.confidence import Confidence, TopClass
+from fedward.certificates.others.any_certificate import AnySetting
+from fedward.certificates.others.other_setting import OtherSetting
+from fedward.certificates.others.setting_file import other_setting_as_json, other_setting_from_json
 from fedward.certificates.replica_scores import SCORES
 from fedward.certificates.setting import Setting
 from fedward.certificates.statements import statements
@@ -22,8 +29,10 @@ from fedward.privacy import Guarantee, ledger_file
 from fedward.privacy.guarantee import text
 
 _FORMAT, _VERSION = "fedward certificate", 2
+# Those by other proofs than fedward's own say by which.
+_OTHER = 3
 # Files of version 1 do not say which draw their replicas belong to.
-_READABLE = (1, _VERSION)
+_READABLE = (1, _VERSION, _OTHER)
 _WHAT = "certificate file"
 _KEYS = ("format", "version", "code", "says", "setting", "stored", "predictions", "attacks", "releasing_all")
 _CODE = ("fedward", "source", "dp_accounting", "numpy", "scipy")
@@ -48,14 +57,10 @@ def dumps(certificate: Certificate, stored: str) -> str:
     setting, bounds = certificate.setting, certificate.bounds
     body = {
         "format": _FORMAT,
-        "version": _VERSION,
+        "version": _OTHER if isinstance(setting, OtherSetting) else _VERSION,
         "code": code_version(),
         "says": statements(certificate),
-        "setting": {
-            "ledger": json.loads(ledger_file.dumps(setting.ledger)),
-            "confidence": {name: getattr(setting.confidence, name) for name in _RULE},
-            **{name: getattr(setting, name) for name in _PLAIN},
-        },
+        "setting": _setting_as_json(setting),
         "stored": {
             "file": _file_name(stored),
             "digest": certificate.scores,
@@ -109,7 +114,8 @@ def loads(text: str) -> Stored:
         raise NotACertificate(f"{_WHAT} must be of the format {_FORMAT!r}")
     version = content.get("version")
     if type(version) is not int or version not in _READABLE:
-        wanted = " or ".join(map(str, _READABLE))
+        *first, last = map(str, _READABLE)
+        wanted = f"{', '.join(first)} or {last}"
         raise InvalidValue(f"{_WHAT} must be of version {wanted}, got {version!r}")
     try:
         require_keys(content, (*_KEYS, "digest"), _WHAT)
@@ -126,6 +132,17 @@ def loads(text: str) -> Stored:
     return found
 
 
+def read_certificate_text(file: Path) -> str:
+    """The text of a certificate's file, packed (``.gz``) or not; no more than certificates have."""
+    content = read_limited(file)
+    try:
+        return (unpack_gzip(content, str(file)) if file.suffix == ".gz" else content).decode("utf8")
+    except (UnicodeDecodeError, gzip.BadGzipFile) as error:
+        raise NotACertificate(str(error)) from error
+    except (zlib.error, EOFError) as error:  # what was packed and is damaged may well have been one
+        raise InvalidValue(str(error)) from error
+
+
 def _certificate(content: dict[str, Any]) -> Certificate:
     stored, predictions = content["stored"], content["predictions"]
     old = content["version"] == 1
@@ -135,7 +152,7 @@ def _certificate(content: dict[str, Any]) -> Certificate:
     examples = whole("number of examples", stored["examples"])
     require_keys(predictions, _PREDICTIONS, "predictions")
     return Certificate(
-        setting=_setting(content["setting"]),
+        setting=_any_setting(content),
         score=stored["score"],
         seed=whole("seed", stored["seed"], at_least=0),
         classes=whole("number of classes", stored["classes"], at_least=2),
@@ -149,6 +166,21 @@ def _certificate(content: dict[str, Any]) -> Certificate:
         releasing_all=Guarantee.from_json(content["releasing_all"]),
         draw="" if old else check_draw(stored["draw"]),
     )
+
+
+def _setting_as_json(setting: AnySetting) -> dict[str, Any]:
+    if isinstance(setting, OtherSetting):
+        return other_setting_as_json(setting)
+    return {
+        "ledger": json.loads(ledger_file.dumps(setting.ledger)),
+        "confidence": {name: getattr(setting.confidence, name) for name in _RULE},
+        **{name: getattr(setting, name) for name in _PLAIN},
+    }
+
+
+def _any_setting(content: dict[str, Any]) -> AnySetting:
+    read = other_setting_from_json if content["version"] == _OTHER else _setting
+    return read(content["setting"])
 
 
 def _setting(content: Any) -> Setting:

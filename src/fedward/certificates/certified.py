@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from fedward.base.validate import InvalidValue
 from fedward.certificates.ceiling import Ceiling, ceilings
 from fedward.certificates.certificate import Certificate, certify
+from fedward.certificates.others.any_certificate import AnySetting
+from fedward.certificates.others.other_certificate import certify_other
 from fedward.certificates.paper import equation_6, theorem_2
 from fedward.certificates.prediction import certified_k
 from fedward.certificates.setting import Setting
@@ -120,6 +122,27 @@ def certify_setting(setting: Setting, replicas: Scores, caveat: str = "") -> Cer
     )
 
 
+def certify_setting_by(setting: AnySetting, replicas: Scores, caveat: str = "") -> Certified:
+    """The same by whatever proof the setting names; by another than ours there are its own curves alone."""
+    if isinstance(setting, Setting):
+        return certify_setting(setting, replicas, caveat)
+    if replicas.labels is None:
+        raise InvalidValue("certified accuracy needs labels, and these replicas have none")
+    certificate = certify_other(setting, replicas)
+    guarantee = setting.ledger.guarantee(setting.delta, setting.accountant)
+    return Certified(
+        certificate=certificate,
+        replicas=replicas,
+        curves=tuple(
+            Curve(mode=attack.threat, sure=True, accuracy=attack.accuracy or (), most=_largest_k(attack.k))
+            for attack in certificate.attacks
+        ),
+        guarantee=add_caveat(guarantee, caveat),
+        papers_guarantee=None,
+        releasing_all=add_caveat(certificate.releasing_all, caveat),
+    )
+
+
 def averages(
     replicas: Scores,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
@@ -133,7 +156,7 @@ def _model(setting: Setting, threat: Threat) -> ThreatModel:
     return ThreatModel(threat=threat, attendance=setting.attendance, behaviour=setting.behaviour)
 
 
-def papers_guarantee(setting: Setting) -> Guarantee | None:
+def papers_guarantee(setting: AnySetting) -> Guarantee | None:
     """That of one training by the papers' accountant; None where it has no answer."""
     if setting.attendance != "drawn":
         return None

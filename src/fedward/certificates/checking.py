@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from fedward.base.limited_files import read_plain
 from fedward.base.validate import InvalidValue
-from fedward.certificates.certificate import Attack, Certificate, certify, draw_of_setting, predicts_under
-from fedward.certificates.certificate_file import NotACertificate, Stored, loads
+from fedward.certificates.certificate import Attack, Certificate
+from fedward.certificates.certificate_file import NotACertificate, Stored, loads, read_certificate_text
 from fedward.certificates.code_version import code_version
+from fedward.certificates.others.any_certificate import certify_by, draw_by, predicts_by
+from fedward.certificates.prediction import FORMER_MOST
 from fedward.certificates.statements import statements
-from fedward.certificates.tally import read_scores
+from fedward.certificates.tally import Scores, read_scores
 from fedward.certificates.trust import Statement, list_recomputed, list_trusted
 from fedward.privacy.rounding import round_up_digits
 
@@ -66,7 +67,7 @@ def check(stored: Stored, scores: bytes) -> Check:
     except InvalidValue as error:
         return Check((f"the stored scores are refused: {error}",), rests_on_trust=list_trusted(claimed))
     trusted = list_trusted(claimed, copies_told=replicas.copies_told)
-    if claimed.draw and claimed.draw != (own := draw_of_setting(claimed.setting, claimed.score)):
+    if claimed.draw and claimed.draw != (own := draw_by(claimed.setting, claimed.score)):
         return Check(
             (f"its replicas belong to the draw {claimed.draw}, and what is claimed here has the draw {own}",),
             rests_on_trust=trusted,
@@ -77,7 +78,7 @@ def check(stored: Stored, scores: bytes) -> Check:
             rests_on_trust=trusted,
         )
     try:
-        found = certify(claimed.setting, replicas)
+        found = certify_by(claimed.setting, replicas)
     except InvalidValue as error:
         return Check((f"it cannot be computed again: {error}",), rests_on_trust=trusted)
     problems, notes = _compare(claimed, found)
@@ -95,24 +96,31 @@ def check(stored: Stored, scores: bytes) -> Check:
     )
 
 
+def read_evidence(file: Path) -> tuple[Stored, Scores]:
+    """A certificate that ``check_file`` found to hold, and the scores beside it, to compare with others."""
+    stored = loads(read_certificate_text(file))
+    scores = read_scores(read_plain(file.parent / stored.file))
+    if scores.digest() != stored.certificate.scores:
+        raise InvalidValue(f"{file} must not change while it is checked, got other scores beside it")
+    return stored, scores
+
+
 def check_file(file: Path) -> tuple[Certificate | None, Check]:
     """Computes a certificate once more from its file, packed (``.gz``) or not, and the scores beside it.
 
     The certificate is None where its file is damaged. A file that never was one is refused.
     """
     try:
-        content = file.read_bytes()
-        stored = loads((gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf8"))
-    except (NotACertificate, UnicodeDecodeError, gzip.BadGzipFile) as error:
+        stored = loads(read_certificate_text(file))
+    except NotACertificate as error:
         raise InvalidValue(f"{file} is not a certificate: {error}; {_GIVE}") from error
     except OSError as error:
         raise InvalidValue(f"{file} cannot be read: {error.strerror or error}; {_GIVE}") from error
-    # What was packed and is damaged may well have been one.
-    except (InvalidValue, zlib.error, EOFError) as error:
+    except InvalidValue as error:
         return None, Check((f"{file}: {error}",))
     beside = file.parent / stored.file
     try:
-        scores = beside.read_bytes()
+        scores = read_plain(beside)
     except (OSError, ValueError) as error:
         # A ValueError is a name that no file can have.
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
@@ -150,12 +158,12 @@ def _compare_attack(
     claimed: Attack, found: Attack, again: Certificate, problems: list[str], notes: list[str]
 ) -> None:
     name = claimed.threat
-    if claimed.most != found.most:
+    if claimed.most not in (found.most, min(found.most, FORMER_MOST)):
         problems.append(f"{name}: the last k tried is {found.most}, not {claimed.most}")
     _note_excess(f"{name}: k", claimed.k, found.k, problems, notes)
     # About as many attackers as are claimed, which may be fewer than could be.
-    predicts = predicts_under(
-        again.setting, again.score, again.bounds.lower, found.threat, np.minimum(claimed.k, found.k), {}
+    predicts = predicts_by(
+        again.setting, again.score, again.bounds.lower, found.threat, np.minimum(claimed.k, found.k)
     )
     _note_excess(f"{name}: predicts", claimed.predicts, predicts, problems, notes)
     if (claimed.accuracy is None) != (found.accuracy is None):

@@ -6,8 +6,10 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from fedward.certificates.confidence import ANY_TIME, Confidence
+from fedward.certificates.confidence import ANY_TIME
+from fedward.certificates.others.certain import Rule
 
 _FORMAT = "fedward claims 1"
 
@@ -26,12 +28,13 @@ class CostClaims:
 
 
 def draw_of_claims(
-    rule: Confidence,
+    rule: Rule,
     *,
     score: str,
     threats: Sequence[str],
     attendance: str,
     costs: CostClaims | None = None,
+    by: Mapping[str, Any] | None = None,
 ) -> str:
     """The draw whose replicas these claims are about: the same claims name the same one, others another.
 
@@ -44,7 +47,9 @@ def draw_of_claims(
       score: ``confidence`` or ``vote``.
       threats, attendance: against whom.
       costs: where the cost of an attack is bounded.
+      by: by which other proof, as plain values; None for fedward's own.
 
+    >>> from fedward.certificates.confidence import Confidence
     >>> a, b = (
     ...     draw_of_claims(Confidence(looks=(m,)), score="confidence", threats=["inject"], attendance="drawn")
     ...     for m in (12, 24)
@@ -70,5 +75,7 @@ def draw_of_claims(
             "bounds": {name: repr(float(bound)) for name, bound in costs.bounds.items()},
         },
     }
+    if by is not None:  # without, the name is the one it always was
+        claimed["by"] = dict(by)
     text = json.dumps(claimed, sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from importlib.metadata import version
-from pathlib import Path
 
+from fedward.base.source_digest import source_digest
 from fedward.version import __version__
 
 
@@ -17,18 +16,8 @@ def code_version() -> dict[str, str]:
     """
     return {
         "fedward": __version__,
-        "source": _source(),
+        "source": source_digest(),
         "dp_accounting": version("dp-accounting"),
         "numpy": version("numpy"),
         "scipy": version("scipy"),
     }
-
-
-def _source() -> str:
-    package = Path(__file__).parents[1]
-    digest = hashlib.blake2b(digest_size=16)
-    for path in sorted(package.rglob("*.py")):
-        content = path.read_bytes()
-        digest.update(f"{path.relative_to(package).as_posix()} {len(content)}\n".encode())
-        digest.update(content)
-    return digest.hexdigest()

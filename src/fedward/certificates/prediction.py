@@ -11,13 +11,15 @@ from fedward.base.validate import InvalidValue, one_of, positive, whole
 from fedward.certificates.checks import Floats, check_all_in_unit
 from fedward.certificates.largest_k import Integers, largest
 from fedward.certificates.transport import Side, transport
-from fedward.privacy.group import THREATS, GroupCurve, Threat, group_curve
+from fedward.privacy.group import LARGEST_GROUP, THREATS, GroupCurve, Threat, group_curve
 from fedward.privacy.spending import Spending
 
 # An example that misses by less is decided on a grid so much finer: the error falls with its square.
 NEAR = 0.01
 FINER = 5
-MOST = 4096
+MOST = LARGEST_GROUP
+FORMER_MOST = 4096
+"""The last k that versions before this one tried; their certificates say so."""
 
 
 def margin(top: Any, runner_up: Any, curve: GroupCurve, threat: Threat) -> Floats:
@@ -97,4 +99,4 @@ def certified_k(
     return largest(holds, clean, most).reshape(shape)
 
 
-__all__ = ["FINER", "MOST", "NEAR", "Side", "certified_k", "margin", "transport"]
+__all__ = ["FINER", "FORMER_MOST", "MOST", "NEAR", "Side", "certified_k", "margin", "transport"]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedward.base.limited_files import require_modest_archive
 from fedward.base.randomness import check_draw
 from fedward.base.validate import InvalidValue
 
@@ -31,6 +32,7 @@ def from_bytes(content: bytes) -> Arrays:
     """The arrays that ``to_bytes`` wrote; nothing in the file is run."""
     if not content.startswith(_ZIP):
         raise InvalidValue("stored scores must be an npz file, got a file of another kind")
+    require_modest_archive(io.BytesIO(content), "stored scores")
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             return {name: file[name] for name in file.files}

@@ -5,7 +5,10 @@ from __future__ import annotations
 from fedward.certificates.certificate import Certificate
 from fedward.certificates.confidence import ANY_TIME, Confidence
 from fedward.certificates.level import level
+from fedward.certificates.others.other_setting import OtherSetting
+from fedward.certificates.others.other_words import other_statements
 from fedward.privacy.ledger import Ledger
+from fedward.privacy.spending import is_allocated, mechanisms
 
 _THREATS: dict[str, str] = {
     "inject": "Inject: k malicious {unit}s are added to this federation.",
@@ -18,10 +21,26 @@ _ATTENDANCE: dict[str, str] = {
     "every-round": "It counts attackers as present in every round, so they may choose theirs; it assumes "
     "that the server draws all others with the stated probability",
 }
+_SCHEMA = (
+    "It assumes that the server keeps all users, attackers too, to the stated schema, within which attackers "
+    "may come when they like"
+)
+_ALLOTTED = (
+    "It counts attackers as present once in every epoch, in a round of their choice; it assumes that the "
+    "server lets nobody in twice and draws all others as stated"
+)
 _BEHAVIOUR: dict[str, str] = {
     "anything": "Attackers may send anything; the server clips it.",
     "data": "Attackers only poison data. One that skips its local clipping or noise voids this certificate.",
 }
+
+
+def _attendance(attendance: str, ledger: Ledger) -> str:
+    if ledger.terms.participation is not None and attendance != "every-round":
+        return _SCHEMA
+    if is_allocated(mechanisms(ledger.spending)):
+        return _ALLOTTED
+    return _ATTENDANCE[attendance]
 
 
 def _threat(threat: str, ledger: Ledger) -> str:
@@ -44,9 +63,30 @@ def _divisor(ledger: Ledger) -> list[str]:
     return [f"Sums over a cohort are divided by m̄ = {terms.divisor:g}, which {why}."]
 
 
+def _public(ledger: Ledger) -> list[str]:
+    """What the training rests on that was public before; nothing where there is no such thing."""
+    public = ledger.terms.public
+    if public is None:
+        return []
+    who = "Users train on" if public.features else "The server's step rests on"
+    return [
+        f"{who} {public}. Whoever poisoned public data has changed what this certificate is about, "
+        "and is not among its k."
+    ]
+
+
 def statements(certificate: Certificate) -> list[str]:
     """A sentence or two for everything that somebody who signs it has to know."""
     setting, score = certificate.setting, certificate.score
+    if isinstance(setting, OtherSetting):
+        return other_statements(
+            setting,
+            score=score,
+            classes=certificate.classes,
+            examples=certificate.examples,
+            draw=certificate.draw,
+            releasing_all=certificate.releasing_all,
+        )
     ledger, rule = setting.ledger, setting.confidence
     examples = "all test examples together" if rule.simultaneous else "each test example"
     each = rule.each(certificate.classes, certificate.examples)
@@ -61,9 +101,11 @@ def statements(certificate: Certificate) -> list[str]:
         "For one released model, 'predicts' is a lower bound on the probability that it predicts this class"
         f"{twice}.",
         f"{_looks(rule, certificate.draw)} Bounds: {rule.method}, each with error {each:.3g}.",
-        f"{_ATTENDANCE[setting.attendance]}, and that nobody sees the noise of the current or a later round. "
+        f"{_attendance(setting.attendance, ledger)}, and that nobody sees the noise of the current or a "
+        "later round. "
         f"Sampling: {ledger.sampling}.",
         *_divisor(ledger),
+        *_public(ledger),
         _BEHAVIOUR[setting.behaviour],
         f"It is computed from {rule.replicas:,} trainings on the same users and is not a private release. "
         f"Releasing all of them, or this certificate: {certificate.releasing_all}.",

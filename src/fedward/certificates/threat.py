@@ -9,7 +9,15 @@ from fedward.base.validate import InvalidValue, one_of
 from fedward.privacy.accounting_events import PoissonSampledDpEvent
 from fedward.privacy.group import THREATS, Threat
 from fedward.privacy.ledger import Ledger
-from fedward.privacy.spending import Mechanisms, is_fixed_size, mechanisms, non_private
+from fedward.privacy.spending import (
+    Mechanisms,
+    is_allocated,
+    is_fixed_size,
+    is_sampled,
+    mechanisms,
+    non_private,
+    without_sampling,
+)
 
 if TYPE_CHECKING:
     from fedward.core.algorithm import Algorithm
@@ -19,6 +27,20 @@ Behaviour = Literal["data", "anything"]
 
 ATTENDANCES: tuple[str, ...] = get_args(Attendance)
 BEHAVIOURS: tuple[str, ...] = get_args(Behaviour)
+
+
+_GROUPS_SHARE_NOISE = (
+    "attackers that are drawn of groups which share noise must be certified with q = 1, got attendance "
+    "'drawn': no bound is proven for several users whose coins show in overlapping rounds; use the "
+    "attendance 'every-round'"
+)
+
+
+_ALLOTTED = (
+    "attackers that are allotted random rounds must be certified with a round of their choice in every "
+    "epoch, got attendance {attendance!r}: what several users together show of their rounds is "
+    "bounded by no law that is computed here; use the attendance 'every-round'"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +53,8 @@ class ThreatModel:
         behaviour are replaced.
       attendance: *drawn*: the server draws attackers as it draws everybody, with probability q. *chosen*:
         they appear when they like; refused unless everybody takes part in every round. *every-round*:
-        they are in each round, q = 1 for them; this covers attackers that choose their rounds.
+        they are in each round, q = 1 for them; this covers attackers that choose their rounds. Where users
+        are allotted one round of each epoch: they choose which.
       behaviour: *anything*: they send whatever they like. *data*: they only poison their data, and run the
         local training, with its noise, as they were told.
 
@@ -110,7 +133,11 @@ def certifiable(ledger: Ledger, model: ThreatModel, users: int | None = None) ->
             "a certificate about poisoned examples needs attackers that only poison their data, got "
             f"{model.behaviour!r}: a user that skips its local noise voids it"
         )
+    if is_allocated(parts) and model.attendance != "every-round":
+        raise InvalidValue(_ALLOTTED.format(attendance=model.attendance))
     if model.attendance == "drawn":
+        if ledger.terms.participation is not None and is_sampled(parts):
+            raise InvalidValue(_GROUPS_SHARE_NOISE)
         return parts
     sampled = [event.sampling_probability for event, _ in parts if isinstance(event, PoissonSampledDpEvent)]
     if model.attendance == "chosen" and any(rate < 1 for rate in sampled):
@@ -118,9 +145,7 @@ def certifiable(ledger: Ledger, model: ThreatModel, users: int | None = None) ->
             f"attackers that choose their rounds must be certified with q = 1, got q = {min(sampled):g}; use "
             "the attendance 'every-round' to certify them with q = 1"
         )
-    return mechanisms(
-        [(event.event if isinstance(event, PoissonSampledDpEvent) else event, n) for event, n in parts]
-    )
+    return mechanisms([(without_sampling(event), n) for event, n in parts])
 
 
 def _why_not_inject(ledger: Ledger, users: int | None) -> str:

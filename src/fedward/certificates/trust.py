@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 from fedward.base.validate import one_of
 from fedward.certificates.certificate import Certificate
 from fedward.certificates.confidence import ANY_TIME
+from fedward.certificates.others.other_setting import OtherSetting
+from fedward.certificates.others.other_words import other_trust
 from fedward.certificates.replica_scores import Replicas
 from fedward.certificates.tally import Scores
+from fedward.certificates.trusted_names import Recomputed, Trusted
 from fedward.privacy.spending import Mechanisms
-
-Recomputed = Literal["scores", "numbers", "copies", "draw", "bounds", "k", "accuracy", "epsilon", "words"]
-Trusted = Literal[
-    "trainings", "ledger", "divisor", "independence", "fixed_beforehand", "choice", "initial_model", "data"
-]
 
 WHAT: tuple[str, ...] = (*get_args(Recomputed), *get_args(Trusted))
 
@@ -53,7 +51,9 @@ def _iterate_recomputed(certificate: Certificate, replicas: Scores) -> Iterator[
     yield Statement(
         "bounds", f"the top class and its bounds on {certificate.examples:,} examples, from the scores"
     )
-    yield Statement("k", "k for every example and threat, from the bounds and the stated ledger")
+    by = certificate.setting.by if isinstance(certificate.setting, OtherSetting) else None
+    source = "the bounds and the stated ledger" if by is None else f"what is stored, by its proof ({by})"
+    yield Statement("k", f"k for every example and threat, from {source}")
     if replicas.labels is not None:
         yield Statement("accuracy", "certified accuracy, from k and the stored labels")
     yield Statement("epsilon", "ε of releasing all trainings, from the stated ledger")
@@ -72,6 +72,9 @@ def list_trusted(certificate: Certificate, *, copies_told: bool = True) -> tuple
 
 def _iterate_trusted(certificate: Certificate, copies_told: bool) -> Iterator[Statement]:
     setting = certificate.setting
+    if isinstance(setting, OtherSetting):
+        yield from (Statement(what, says) for what, says in other_trust(setting))
+        return
     many, rounds = f"{setting.confidence.replicas:,}", setting.ledger.rounds
     yield Statement(
         "trainings",
@@ -80,7 +83,7 @@ def _iterate_trusted(certificate: Certificate, copies_told: bool) -> Iterator[St
     yield Statement(
         "ledger",
         "that each of these trainings had the noise, the clipping and the sampling of the stated ledger "
-        f"({_noise(setting.spending)}, {setting.ledger.sampling}, "
+        f"({describe_noise(setting.spending)}, {setting.ledger.sampling}, "
         f"{rounds:,} round{'' if rounds == 1 else 's'}, {setting.users:,} users)",
     )
     yield Statement(
@@ -104,9 +107,15 @@ def _iterate_trusted(certificate: Certificate, copies_told: bool) -> Iterator[St
         f"that they were on the data with the digest {setting.data}, and that scores and labels are of its "
         "test examples: it was compared with nothing",
     )
+    if (public := setting.ledger.terms.public) is not None:
+        yield Statement(
+            "public_data",
+            f"that nothing but what is declared is in what is public ({public}), and that no attacker had a "
+            "hand in it",
+        )
 
 
-def _noise(spending: Mechanisms) -> str:
+def describe_noise(spending: Mechanisms) -> str:
     """The noise that k follows from: with much more of it than there was, everything looks certified."""
     found = sorted({float(getattr(event, "event", event).noise_multiplier) for event, _ in spending})
     between = f"s {found[0]:g} to {found[-1]:g}" if len(found) > 1 else f" {found[0]:g}"

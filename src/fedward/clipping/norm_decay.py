@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,7 +73,16 @@ class ClipNormDecay:
         if self.looks(round):
             noise = self.look_noise * bound / self.expected_cohort * float(rng.standard_normal())
             following = min(following, self.look(bound, norms) + noise)
-        return (max(following, self.floor if self.floor is not None else self.initial / 100),)
+        return (max(following, self._least),)
+
+    def shown_look(self, before: float, after: float) -> tuple[float, float]:
+        """Where the noisy mean lay: the bound shows it below the decayed bound and above the floor."""
+        decayed = max(self.decay * before, self._least)
+        return (-math.inf if after <= self._least else after, math.inf if after >= decayed else after)
+
+    @property
+    def _least(self) -> float:
+        return self.floor if self.floor is not None else self.initial / 100
 
     def look(self, bound: float, norms: list[Bounds]) -> float:
         """The mean norm of the clipped updates; its sensitivity is bound / m̄."""

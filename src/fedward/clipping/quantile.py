@@ -10,6 +10,7 @@ import numpy as np
 from fedward.base.validate import InvalidValue, open_unit, positive
 from fedward.clipping.policy_methods import carry_bound, start_at_initial
 from fedward.core.types import Bounds, PolicyState
+from fedward.privacy.events import multiplier
 
 # Public limits: norms of zero or without end must not drive the bound out of floating point.
 _LEAST, _MOST = 1e-10, 1e10
@@ -81,6 +82,15 @@ class Quantile:
         moved = math.log(policy[0]) - self.learning_rate * (fraction - self.quantile)
         return (math.exp(min(max(moved, math.log(_LEAST)), math.log(_MOST))),)
 
+    def shown_look(self, before: float, after: float) -> tuple[float, float]:
+        """The noisy sum of bits that moved the bound; open to one side where a limit held the bound."""
+        fraction = self.quantile - math.log(after / before) / self.learning_rate
+        noisy_sum = (fraction - 0.5) * self.expected_cohort
+        return (
+            -math.inf if after >= _MOST else noisy_sum,
+            math.inf if after <= _LEAST else noisy_sum,
+        )
+
     def look(self, bound: float, norms: list[Bounds]) -> float:
         """The sum of centred bits; its sensitivity is 1/2."""
         return sum(0.5 if norm <= bound else -0.5 for (norm,) in norms)
@@ -94,7 +104,7 @@ def noise_beside(total: float, look: float) -> float:
     >>> round(noise_beside(2.4, 4.0), 12)
     3.0
     """
-    positive("noise multiplier", total)
-    if look <= total:
+    left = multiplier(total) ** -2 - look**-2 if look > total else 0.0
+    if left <= 0:
         raise InvalidValue(f"looks must have more noise than both together, {total}, got {look}")
-    return float((total**-2 - look**-2) ** -0.5)
+    return float(left**-0.5)

@@ -2,41 +2,103 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Argument
+from typer import Argument, Option
 
-from fedward.commands.options import grouped
+from fedward.base.validate import InvalidValue
+from fedward.commands.options import Data, Engine, Set, Trust, grouped
 from fedward.commands.output import AsJson, answer
 from fedward.reports.terminal.console import plain_console, say, table
 
 if TYPE_CHECKING:
+    from fedward.api.source import Source
     from fedward.certificates.certificate import Attack, Certificate
 
 HOLDS = "holds: its numbers follow from the stored scores and the stated ledger"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Retrain:
+    """How many replicas are trained again, and what experiment they are of."""
+
+    retrain: Annotated[
+        int | None,
+        Option("--retrain", metavar="N", help="Train so many replicas again, taken at random, and compare."),
+    ] = None
+    retrain_seed: Annotated[
+        int | None,
+        Option(
+            "--retrain-seed", metavar="SEED", help="For the same choice again; else nobody can foresee it."
+        ),
+    ] = None
+    experiment: Annotated[
+        Path | None,
+        Option("--experiment", help="The experiment file (TOML); else run.json beside the certificate."),
+    ] = None
+    changes: Set = None
+    data: Data = None
+    workers: Annotated[
+        int | None, Option(help="Threads or processes that train, 0 for neither; else one a core.")
+    ] = None
+    engine: Engine = None
+    trust: Trust = False
+
+    def require_none(self) -> None:
+        """Refuses options that say how to train where nothing is trained."""
+        for name, value in vars(self).items():
+            if value is not None and value is not False:
+                option = {"changes": "set"}.get(name, name).replace("_", "-")
+                raise InvalidValue(f"--{option} belongs to --retrain N, got no --retrain")
+
+    def source(self, file: Path) -> Source:
+        """The experiment that is trained again."""
+        from fedward.api.check_api import read_experiment
+        from fedward.commands.options import allow_code, trusted_source
+
+        if self.experiment is not None:
+            return trusted_source(self.experiment, self.changes, self.trust)
+        from fedward.api.source import source_from
+
+        content, name, run = read_experiment(file)
+        source = replace(source_from(content, changes=self.changes or []), name=name, file=run)
+        return allow_code(source, run, self.trust)
+
+
 @grouped
 def check(
     file: Annotated[Path, Argument(help="A certificate (.json or .json.gz); its scores must lie beside it.")],
+    again: Retrain,
     as_json: AsJson = False,
 ) -> None:
     """Recompute a certificate from its file and the stored scores, and say whether it holds.
 
-    Nothing is trained again: what rests on trust in whoever made it is listed.
+    With --retrain N, N of its replicas are trained again and must agree; without it nothing is trained. What
+    rests on trust in whoever made it is listed. Nothing is written beside it; a check that was killed goes on
+    where it was.
     """
-    from fedward.certificates.checking import check_file
+    from fedward.api.check_api import check_and_retrain, check_certificate
 
-    certificate, verdict = check_file(file)
-    content: dict[str, Any] = {
-        "holds": verdict.holds,
-        "problems": list(verdict.problems),
-        "notes": list(verdict.notes),
-        "recomputed": [each.to_json() for each in verdict.recomputed],
-        "rests_on_trust": [each.to_json() for each in verdict.rests_on_trust],
-    }
+    if again.retrain is None:
+        again.require_none()
+        checked = check_certificate(file)
+    else:
+        from fedward.backends.compute import Compute
+
+        checked = check_and_retrain(
+            file,
+            lambda: again.source(file),
+            again.retrain,
+            seed=again.retrain_seed,
+            data=again.data,
+            compute=Compute(workers=again.workers, engine=again.engine).check(),
+            console=plain_console(stderr=as_json),
+        )
+    certificate, verdict = checked.certificate, checked.verdict
+    content = checked.to_json()
     if certificate is not None:
         content |= {
             "examples": certificate.examples,
@@ -47,6 +109,8 @@ def check(
     if not as_json and certificate is not None and verdict.holds:
         _print(certificate)
     lines = [f"the certificate {HOLDS if verdict.holds else 'does not hold'}"]
+    if verdict.holds and checked.retrained is not None:
+        lines += [checked.retrained.headline]
     lines += [f"- {problem}" for problem in verdict.problems]
     if verdict.holds:
         lines += ["recomputed:", *(f"- {each.says}" for each in verdict.recomputed)]

@@ -7,7 +7,8 @@ from typing import Annotated, cast
 from typer import Option
 
 from fedward.commands.options import Asked, Several, grouped
-from fedward.commands.output import AsJson, answer, place
+from fedward.commands.output import AsJson, answer, answer_part, place
+from fedward.commands.proof_options import OtherProof
 from fedward.reports.terminal.console import plain_console, say
 
 
@@ -15,6 +16,7 @@ from fedward.reports.terminal.console import plain_console, say
 def certify_command(
     asked: Asked,
     several: Several,
+    other: OtherProof,
     replicas: Annotated[
         int, Option("--replicas", "-m", help="M, how many trainings; fixed beforehand.")
     ] = 1000,
@@ -39,6 +41,13 @@ def certify_command(
     simultaneous: Annotated[
         bool, Option("--simultaneous", help="ψ for all test examples together, not for each of them.")
     ] = False,
+    until: Annotated[
+        str | None,
+        Option(
+            metavar="K,K,...",
+            help="Stop before M once every example is decided against these k; with --method betting_votes.",
+        ),
+    ] = None,
     out: Annotated[
         str | None, Option(metavar="PATH", help="The run directory; else runs/NAME-certified.")
     ] = None,
@@ -48,6 +57,8 @@ def certify_command(
 
     Without an [attack] table: every test prediction, as a certificate for each variant with the scores that
     it can be checked from. With one, and --attackers: the cost of the attack, measured and bounded.
+
+    With --by the proof is another one than fedward's: groups of users, or smoothed parameters.
     """
     from fedward.api.certify_api import carry_out_certification, record_of
     from fedward.certificates.claims import Claims
@@ -58,6 +69,7 @@ def certify_command(
     from fedward.privacy.group import THREATS, Threat
     from fedward.reports.terminal import attack_cost_table as attack_cost
     from fedward.reports.terminal import certified_table as certified_accuracy
+    from fedward.rundir.part_record import PartRecord
     from fedward.studies.certification.certification_study import plan_certification
 
     claims = Claims(
@@ -68,6 +80,8 @@ def certify_command(
         method=method,
         error=error,
         simultaneous=simultaneous,
+        until=() if until is None else Axis.parse(f"until={until}").values,
+        by=other.proof(),
     )
     compute, source = asked.compute(), asked.source()
     path = source.directory(place(out), "-certified")
@@ -80,18 +94,21 @@ def certify_command(
         data=asked.data,
         save_space=several.save_space,
         block=several.block,
+        range=several.range,
     )
     console = plain_console(stderr=as_json)
     found = carry_out_certification(study, path, compute, console)
-    if as_json:
+    if isinstance(found, PartRecord):
+        answer_part(console, as_json, found, path)
+    elif as_json:
         answer(True, {"variants": record_of(found), "directory": str(path)})
     elif found.costs:
         attack_cost.table(console, found.costs)
-        console.print(f"attack_cost.png and certified.json are in {path}", highlight=False)
+        say(console, f"attack_cost.png and certified.json are in {path}")
     else:
         certified_accuracy.table(console, found.predictions)
         if len(found.predictions) == 1:
             (only,) = found.predictions.values()
             certified_accuracy.one(console, only)
             say(console, *statements(only.certificate))
-        console.print(f"certificates and certified_accuracy.png are in {path}", highlight=False)
+        say(console, f"certificates and certified_accuracy.png are in {path}")

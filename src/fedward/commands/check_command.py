@@ -10,10 +10,11 @@ from typer import Option
 from fedward.base.validate import InvalidValue
 from fedward.commands.options import Asked, grouped
 from fedward.commands.output import AsJson, answer
-from fedward.reports.terminal.console import plain_console
+from fedward.reports.terminal.console import plain_console, say
 
 if TYPE_CHECKING:
     from fedward.config.experiment import Experiment
+    from fedward.rundir.arena_record import RefusedCell
     from fedward.studies.training.setup import Setup
 
 
@@ -30,28 +31,39 @@ def check_command(
 ) -> None:
     """Check an experiment file and say what it would do and cost. Nothing is written."""
     from fedward.config import experiment as config
+    from fedward.config.arena_section import read_arena
     from fedward.config.sweep_section import read_sweep
     from fedward.forecast.forecast import forecast, forecast_sweep
+    from fedward.reports.arena_words import refused_words
     from fedward.reports.terminal.forecast_table import (
         print_forecast,
         print_sweep_forecast,
         record,
         sweep_record,
     )
+    from fedward.studies.arena.arena_study import plan_arena
     from fedward.studies.sweep.sweep_study import plan_sweep
 
     compute, given = asked.compute(), asked.source()
     content, source, file = given.content, given.name, str(asked.file)
     measure, console = not no_calibration, plain_console()
-    if "sweep" in content:
+    if "sweep" in content or "arena" in content:
+        kind = "sweep" if "sweep" in content else "arena"
         if replicas is not None:
-            raise InvalidValue(f"replicas are for one experiment, and {source} has a [sweep]: leave out -m")
-        study = plan_sweep(read_sweep(content, source), asked.data)
+            raise InvalidValue(f"replicas are for one experiment, and {source} has a [{kind}]: leave out -m")
+        refused: list[RefusedCell] = []
+        if kind == "sweep":
+            study = plan_sweep(read_sweep(content, source), asked.data)
+        else:
+            planned = plan_arena(read_arena(content, source), asked.data)
+            study, refused = planned.first_seed(), planned.about.refused
         together = forecast_sweep(study, measure=measure, compute=compute)
         if as_json:
-            answer(True, {"file": file, "valid": True, **sweep_record(together)})
+            told = {"refused": [each.to_json() for each in refused]} if kind == "arena" else {}
+            answer(True, {"file": file, "valid": True, **sweep_record(together), **told})
         else:
-            print_sweep_forecast(console, f"{source} is a valid sweep", together)
+            print_sweep_forecast(console, f"{source} is a valid {kind}", together)
+            say(console, *(refused_words(each) for each in refused))
         return
     setup = prepare_with_place(config.from_content(content, source), source, asked.data)
     found = forecast(setup, replicas=replicas, measure=measure, compute=compute)

@@ -7,9 +7,14 @@ from inspect import Parameter
 from pathlib import Path
 from typing import Any, ClassVar, get_args
 
+from typer import BadParameter
 from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo, OptionInfo
 
+from fedward.base.visible_text import visible
+
+# Click's UsageError: newer versions of typer have a click of their own, which nobody else can import by name.
+_SLIP: Any = BadParameter.__base__
 # What stands after an option that does not say it itself; never a type of Python.
 _TAKES = {int: "NUMBER", float: "NUMBER", str: "NAME", Path: "PATH"}
 
@@ -45,6 +50,13 @@ class Sections(TyperGroup):
     """A group whose help lists its commands in sections: in ``sections`` each has those of its commands."""
 
     sections: ClassVar[Mapping[str, tuple[str, ...]]]
+
+    def invoke(self, ctx: Any) -> Any:
+        """Calls a command; what is said about a slip quotes what was typed, or what a shell put there."""
+        try:
+            return super().invoke(ctx)
+        except _SLIP as error:
+            raise _SLIP(visible(error.format_message()), error.ctx) from error
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         width = max(map(len, self.commands))

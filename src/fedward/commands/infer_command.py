@@ -125,4 +125,4 @@ def _print(
         return
     show()
     say(console, f"one training: {result.statement}")
-    console.print(f"{kind}.png and result.json are in {path}", highlight=False)
+    say(console, f"{kind}.png and result.json are in {path}")

@@ -34,13 +34,13 @@ def list_command(
     width = console.width if console.is_terminal else 10**6
     for number, each in enumerate(kinds):
         title = f"{each.name} ({each.place})"
-        say(console, ("\n" if number else "") + title, style="bold")
+        say(console, "" if number else None, title, style="bold")
         for name in each.parts:
             line = f"  {name:<{indent - 2}}{each.line(name)}"
-            say(console, textwrap.fill(line, max(width, indent + 20), subsequent_indent=" " * indent))
+            say(console, *textwrap.wrap(line, max(width, indent + 20), subsequent_indent=" " * indent))
     if kind is None:
         if others := all_installed():
-            say(console, "\nof installed packages", style="bold")
+            say(console, "", "of installed packages", style="bold")
         for point in others:
             say(console, f"  {point.name:<{indent - 2}}{point.group}, of {package_of(point)}: {point.value}")
-        say(console, "\nfedward show NAME says more about one of them")
+        say(console, "", "fedward show NAME says more about one of them")

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from fedward.base.validate import InvalidValue
+from fedward.base.visible_text import visible
 from fedward.commands.options import grouped
 from fedward.commands.output import AsJson, answer
 
@@ -35,7 +36,7 @@ def new_command(
     there = InvalidValue(f"{path} is there already and is left as it is: choose another name")
     if not printed and path.exists():
         raise there
-    name = "FILE" if printed else str(path)
+    name = "FILE" if printed else visible(str(path))  # it stands in a comment, which a line break would end
     text, content = starter(preset=preset, data=data, model=model, attack=attack, name=name)
     if model is not None or attack is not None:  # of our own choice the tests show that it fits
         _check(content, f"a starter of {preset}")

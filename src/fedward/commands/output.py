@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from typer import Option
 
 from fedward.base.validate import InvalidValue
 from fedward.reports.terminal.console import plain_console, say
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fedward.rundir.part_record import PartRecord
 
 T = TypeVar("T")
 Text = TypeVar("Text", str, str | None)
@@ -47,3 +53,11 @@ def answer(as_json: bool, content: Mapping[str, Any], *lines: str | None) -> Non
         print(json.dumps(content))
     else:
         say(plain_console(), *lines)
+
+
+def answer_part(console: Console, as_json: bool, part: PartRecord, path: Path) -> None:
+    """Says that a part of a study is done, and what to do with it."""
+    if as_json:
+        answer(True, {"directory": str(path), "range": [part.start, part.stop], "of": part.of})
+        return
+    say(console, f"{part} are in {path}; when all parts are there: fedward merge DIR... --out PATH")

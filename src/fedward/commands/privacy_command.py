@@ -23,6 +23,7 @@ class Asked:
     sampling_rate: Annotated[float | None, Option(help="q: Poisson sampling; 1 is everyone.")] = None
     cohort_size: Annotated[int | None, Option(help="m: exactly m users, with --users.")] = None
     users: Annotated[int | None, Option(help="N, for --cohort-size.")] = None
+    epoch: Annotated[int | None, Option(help="E: each user in one random round of every E.")] = None
     accountant: Annotated[str, Option(help="moments (the papers'), rdp or pld.")] = "pld"
     noise_source: Annotated[str | None, Option(help="Where the noise will come from: seeded or system.")] = (
         None
@@ -38,10 +39,16 @@ class Asked:
 
     def require_sampling(self) -> None:
         """Refuses, in the words of the command line, cohorts that are described twice or not at all."""
-        if (self.sampling_rate is None) == (self.cohort_size is None):
-            raise InvalidValue("give either --sampling-rate, or --cohort-size with --users")
-        if self.sampling_rate is not None and self.users is not None:
-            raise InvalidValue("--users belongs to --cohort-size, got it with --sampling-rate")
+        ways = {
+            "--sampling-rate": self.sampling_rate,
+            "--cohort-size": self.cohort_size,
+            "--epoch": self.epoch,
+        }
+        given = [option for option, value in ways.items() if value is not None]
+        if len(given) != 1:
+            raise InvalidValue("give one of --sampling-rate, --epoch, and --cohort-size with --users")
+        if self.cohort_size is None and self.users is not None:
+            raise InvalidValue(f"--users belongs to --cohort-size, got it with {given[0]}")
         if self.cohort_size is not None:
             require_option("--users", self.users)
 
@@ -51,6 +58,7 @@ def epsilon(
     asked: Asked,
     looks: Annotated[int, Option(help="In how many rounds the clip policy looks at norms.")] = 0,
     look_noise: Annotated[float | None, Option(help="Noise multiplier of a look.")] = None,
+    devices_per_person: Annotated[int, Option(help="k: how many users one person may be.")] = 1,
     as_json: AsJson = False,
 ) -> None:
     """What a training with this noise and sampling spends."""
@@ -63,7 +71,9 @@ def epsilon(
         require_option("--look-noise", look_noise)
     from fedward.api import privacy_api
 
-    found = privacy_api.epsilon(**asked.numbers(), looks=looks, look_noise=look_noise)
+    found = privacy_api.epsilon(
+        **asked.numbers(), looks=looks, look_noise=look_noise, devices_per_person=devices_per_person
+    )
     answer(as_json, found.to_json(), *found.words)
 
 

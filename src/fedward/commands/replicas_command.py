@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Option
 
 from fedward.commands.options import Asked, Several, grouped
-from fedward.commands.output import AsJson, answer, place
+from fedward.commands.output import AsJson, answer, answer_part, place
 from fedward.reports.terminal.console import plain_console
 
 
@@ -27,15 +27,19 @@ def replicas_command(
     """
     from fedward.api.replicas_api import carry_out_replicas, plan_replicas
     from fedward.reports.terminal import replica_table as report
+    from fedward.rundir.part_record import PartRecord
     from fedward.studies.replicas.replica_setup import guarantees
 
     compute, source = asked.compute(), asked.source()
     path = source.directory(place(out), "-replicas")
     wanted = plan_replicas(
-        source, several.vary or [], asked.data, replicas, several.save_space, several.block
+        source, several.vary or [], asked.data, replicas, several.save_space, several.block, several.range
     )
     console = plain_console(stderr=as_json)
     result = carry_out_replicas(wanted, path, compute, console)
+    if isinstance(result, PartRecord):
+        answer_part(console, as_json, result, path)
+        return
     report.more_than_asked(console, wanted, result)
     if as_json:
         spent = guarantees(wanted, result.replicas)

@@ -34,10 +34,15 @@ def report_command(
         ),
     ] = False,
     data: Annotated[Path | None, Option(help="Where data sets lie, for pictures; else FEDWARD_DATA.")] = None,
+    devices_per_person: Annotated[
+        int, Option(help="k: how many users one person may be; what such a person is promised.")
+    ] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Write one HTML page about runs: it opens offline, in any browser, and asks no server for anything."""
     from fedward.api.report_api import report
 
-    page = report(runs, out=place(out), for_audit=for_audit, data=data).path
+    page = report(
+        runs, out=place(out), for_audit=for_audit, data=data, devices_per_person=devices_per_person
+    ).path
     answer(as_json, {"page": str(page), "runs": [str(run) for run in runs]}, f"{page}: open it in a browser")

@@ -57,7 +57,7 @@ def list_runs(
         return
     console = _console()
     if not found:
-        console.print(f"no run in {folder}" + (" is like that" if where else ""), highlight=False)
+        say(console, f"no run in {folder}" + (" is like that" if where else ""))
         return
     console.print(tables.listing(found, folder, tuple(show or ())))
     if any("epsilon" in run.facts for run in found):
@@ -119,7 +119,7 @@ def export(
     if not found:
         raise InvalidValue(f"there is no run in {folder}" + (" that is like that" if where else ""))
     EXPORTS[to](found, file, rounds=rounds)
-    plain_console().print(f"{len(found)} runs written to {out}", highlight=False)
+    say(plain_console(), f"{len(found)} runs written to {out}")
 
 
 def _problems(runs: Sequence[RunFacts]) -> list[str]:

@@ -52,9 +52,9 @@ def show(
         return
     console = plain_console()
     for number, (kind, text) in enumerate(found):
-        say(console, ("\n" if number else "") + f"{kind.name} {name} ({kind.place})", style="bold")
+        say(console, "" if number else None, f"{kind.name} {name} ({kind.place})", style="bold")
         keys = kind.keys(name)
-        say(console, text, f"Keys in a file: {keys}" if keys else None)
+        say(console, *text.split("\n"), f"Keys in a file: {keys}" if keys else None)
         say(console, _engine_of(name, engine) if kind.name == "model" else None)
 
 

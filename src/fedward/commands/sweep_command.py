@@ -6,14 +6,15 @@ from typing import Annotated
 
 from typer import Option
 
-from fedward.commands.options import Asked, grouped
-from fedward.commands.output import AsJson, answer, place
+from fedward.commands.options import Asked, Range, grouped
+from fedward.commands.output import AsJson, answer, answer_part, place
 from fedward.reports.terminal.console import plain_console, say
 
 
 @grouped
 def sweep_command(
     asked: Asked,
+    range: Range = None,
     out: Annotated[
         str | None,
         Option(metavar="PATH", help="The directory of all its runs; runs/NAME-sweep if not given."),
@@ -26,11 +27,15 @@ def sweep_command(
     """
     from fedward.api.sweep_api import carry_out_sweep
     from fedward.reports.terminal import sweep_table as report
+    from fedward.rundir.part_record import PartRecord
 
     compute, source = asked.compute(), asked.source()
     path = source.directory(place(out), "-sweep")
     console = plain_console(stderr=as_json)
-    rows = carry_out_sweep(source, path, asked.data, compute, console)
+    rows = carry_out_sweep(source, path, asked.data, compute, console, range)
+    if isinstance(rows, PartRecord):
+        answer_part(console, as_json, rows, path)
+        return
     if as_json:
         answer(True, {**report.record(rows), "directory": str(path)})
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -57,7 +56,8 @@ def users(
     central = directory.ledger() if (run / "ledger.json").exists() else None
     if user is not None:
         own = add_looks(ledgers.guarantee(user, delta, accountant), ledgers, central)
-        print(json.dumps(add_caveat(own, caveat).to_json()) if as_json else str(add_caveat(own, caveat)))
+        told = add_caveat(own, caveat)
+        answer(as_json, told.to_json(), str(told))
         return
     found = ledgers.guarantees(delta, accountant)
     worst = add_caveat(add_looks(found.worst, ledgers, central), caveat)
@@ -71,11 +71,12 @@ def users(
 
 def _accounting_of_run(run: Path, name: str) -> Any:
     """What the run itself is accounted with, so that both say the same."""
+    from fedward.base.limited_files import read_text
     from fedward.base.strict_json import parse
 
     file = run / "run.json"
     try:
-        content = parse(file.read_text(encoding="utf8"), str(file))
+        content = parse(read_text(file), str(file))
     except UnicodeDecodeError as error:
         raise InvalidValue(f"{file} cannot be read as text: {error}") from error
     if not isinstance(content, dict) or name not in content:

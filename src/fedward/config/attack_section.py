@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
+from torch import nn
 
 from fedward.attacks import MODEL_POISONINGS, POISONINGS, WHO, Attack, Staged
 from fedward.attacks.attack_types import ModelPoisoning, Poisoning, Who
@@ -76,9 +77,11 @@ class AttackSection(Section):
         self.build()
         return self
 
-    def stage(self, algorithm: Algorithm, federation: Federation, seed: int) -> Staged:
+    def stage(
+        self, algorithm: Algorithm, federation: Federation, seed: int, model: nn.Module | None = None
+    ) -> Staged:
         """The attack on this training; refused if what the file wants to know of it cannot be measured."""
-        staged = self.build().stage(algorithm, federation, seed)
+        staged = self.build().stage(algorithm, federation, seed, model)
         for key in ("cost_bound", "target_model"):
             if staged.goal is None and getattr(self, key) is not None:
                 raise InvalidValue(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,17 +10,21 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 from torch import nn
 
-from fedward.base.validate import InvalidValue, nearest, one_of, open_unit, positive, whole
+from fedward.base.validate import InvalidValue, one_of, open_unit, positive, whole
 from fedward.config.attack_section import AttackSection
+from fedward.config.compute_section import ComputeSection
+from fedward.config.feature_table import Features, with_features
+from fedward.config.file_content import content_of, read_content
 from fedward.config.file_errors import validate
 from fedward.config.model_section import MODEL
 from fedward.config.object_section import ObjectSection
-from fedward.config.overrides import apply_changes, source_of
+from fedward.config.overrides import source_of
 from fedward.config.part_slot import OneOf
 from fedward.config.sections import PartSection, Section, check_by
 from fedward.core.algorithm import Algorithm
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
+from fedward.core.roster import Roster
 from fedward.core.types import Sampler
 from fedward.datasets import DATASETS
 from fedward.presets import PRESETS
@@ -38,7 +41,13 @@ _MOST_DELTA = 0.01
 # What they spend is worked out before the first of them, and more would take hours for that alone.
 _MOST_ROUNDS = 10**6
 
-DATA = OneOf(registry=DATASETS, makes=(Federation,), group="fedward.datasets", supplied=("seed",))
+DATA = OneOf(
+    registry=DATASETS,
+    makes=(Federation,),
+    group="fedward.datasets",
+    supplied=("seed",),
+    more={"public_features": (Features | None, None)},
+)
 Seed = Annotated[int, check_by(whole, "seed", 0)]
 _ALGORITHM = OneOf(
     registry=PRESETS,
@@ -92,7 +101,7 @@ class EvaluationSection(Section):
 class Experiment(Section):
     """One experiment, as its file describes it."""
 
-    apart = ("sweep",)
+    apart = ("sweep", "arena")
 
     seed: Seed = Field(description="of all that is drawn.")
     rounds: Annotated[int, check_by(_rounds, "rounds")] = Field(description="how many are trained, at most.")
@@ -102,6 +111,8 @@ class Experiment(Section):
     attack: AttackSection | None = None
     privacy: PrivacySection = PrivacySection()
     evaluation: EvaluationSection = EvaluationSection()
+    # Left out of whatever is stored or compared: results do not depend on it.
+    compute: ComputeSection = Field(default=ComputeSection(), exclude=True, repr=False)
 
     @model_validator(mode="after")
     def _attack_happens(self) -> Experiment:
@@ -117,7 +128,7 @@ class Experiment(Section):
         """The data; ``data_dir`` is where it lies, whatever the file says."""
         return load(self.data, self.seed, data_dir)
 
-    def make_algorithm(self, federation: Federation, model: nn.Module) -> Algorithm:
+    def make_algorithm(self, federation: Federation | Roster, model: nn.Module) -> Algorithm:
         if isinstance(self.algorithm, ObjectSection):
             algorithm: Algorithm = self.algorithm.build()
             algorithm.sampler.check(federation.num_users)
@@ -133,18 +144,18 @@ class Experiment(Section):
         algorithm.sampler.check(federation.num_users)
         return replace(algorithm, declared_users=self.privacy.users is not None)
 
-    def declared_users(self, federation: Federation) -> int:
+    def declared_users(self, federation: Federation | Roster) -> int:
         """The N that is public: declared in the file, or the number of users in the data."""
         return self.privacy.users if self.privacy.users is not None else federation.num_users
 
-    def delta_for(self, federation: Federation, unit: Unit = "user") -> float:
+    def delta_for(self, federation: Federation | Roster, unit: Unit = "user") -> float:
         """The file's δ, or N^-1.1, the papers' choice for N users; for N examples where those are hidden.
 
         Never more than 0.01: of three users N^-1.1 would be 0.3, and such a promise is none.
         """
         if self.privacy.delta is not None:
             return self.privacy.delta
-        hidden = self.declared_users(federation) if unit == "user" else len(federation.examples)
+        hidden = self.declared_users(federation) if unit == "user" else int(federation.sizes.sum())
         return min(_MOST_DELTA, float(hidden**-1.1))
 
     def accountant_for(self, algorithm: Algorithm) -> str:
@@ -155,7 +166,7 @@ class Experiment(Section):
         drawn = algorithm.accounting == "server" or any(map(algorithm.policy.looks, range(self.rounds)))
         return "rdp" if drawn and algorithm.sampler.adjacency == "replace-one" else "pld"
 
-    def make_budget(self, algorithm: Algorithm, federation: Federation) -> Budget | None:
+    def make_budget(self, algorithm: Algorithm, federation: Federation | Roster) -> Budget | None:
         if self.privacy.budget is None:
             return None
         if self.privacy.delta is None and algorithm.unit == "example":
@@ -175,23 +186,12 @@ def load(section: PartSection, seed: int, data_dir: Path | None) -> Federation:
     if data_dir is not None and "data_dir" in type(section).model_fields:
         section = section.model_copy(update={"data_dir": data_dir})
     federation: Federation = section.build(seed=seed)
-    return federation
+    return with_features(federation, dict(section).get("public_features"), seed)
 
 
 def parse(text: str, source: str = "experiment") -> Experiment:
     """Reads an experiment from the text of its file; ``source`` names it in errors."""
-    return from_content(_content(text, source), source)
-
-
-def _content(text: str, source: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidValue(
-            f"{source} is not valid TOML: {error}; write key = value, text in quotes, lists in brackets"
-        ) from error
-    except (ValueError, RecursionError) as error:  # a number of too many digits, brackets in brackets
-        raise InvalidValue(f"{source} cannot be read as TOML: {error}") from error
+    return from_content(content_of(text, source), source)
 
 
 def from_content(content: dict[str, Any], source: str = "experiment") -> Experiment:
@@ -201,32 +201,14 @@ def from_content(content: dict[str, Any], source: str = "experiment") -> Experim
             f"{source} has a [sweep] table and so describes many experiments: run it with fedward sweep, or "
             "take the table out with --set sweep="
         )
+    if "arena" in content:
+        raise InvalidValue(
+            f"{source} has an [arena] table and so describes many experiments: run it with fedward arena, or "
+            "take the table out with --set arena="
+        )
     return validate(Experiment, content, source, "experiment")
 
 
 def read(path: Path, changes: Sequence[str] = ()) -> Experiment:
     """Reads an experiment file; ``changes`` are other values for some of its keys, as ``KEY=VALUE``."""
     return from_content(read_content(path, changes), source_of(str(path), changes))
-
-
-def read_content(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
-    """The tables of an experiment file, with those changes, not checked yet."""
-    try:
-        text = path.read_text(encoding="utf8")
-    except FileNotFoundError:
-        raise InvalidValue(f"there is no file {path}{_instead_of(path)}") from None
-    except IsADirectoryError:
-        raise InvalidValue(
-            f"{path} cannot be read as text: it is a directory; give an experiment file, such as those that "
-            "fedward new writes"
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidValue(f"{path} cannot be read as text: {error}") from error
-    return apply_changes(_content(text, str(path)), changes)
-
-
-def _instead_of(path: Path) -> str:
-    """What to do about a file that is not there: take one beside it of nearly that name, or write one."""
-    if hint := nearest(path.name, sorted(each.name for each in path.parent.glob("*.toml"))):
-        return hint
-    return "; fedward new writes one to start from"

@@ -30,6 +30,7 @@ _WANTED = {
 # No file needs so many; and there is an end to how deep Python looks.
 _DEEPEST = 40
 _LONGEST = 200
+_MOST_LINES = 50
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -44,7 +45,11 @@ def validate(model: type[Model], content: dict[str, Any], source: str, what: str
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        lines = "\n".join(f"  {line}" for line in _lines(error.errors(), content))
+        found = error.errors()
+        told = _lines(found[:_MOST_LINES], content)
+        if (more := len(found) - _MOST_LINES) > 0:
+            told.append(f"and {more:,} more")
+        lines = "\n".join(f"  {line}" for line in told)
         raise InvalidValue(f"{source} is not a valid {what}:\n{lines}") from None
 
 

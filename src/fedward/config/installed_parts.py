@@ -23,7 +23,7 @@ GROUPS = tuple(
     for name in (
         *("models", "datasets", "presets", "samplers", "local_trainers", "clip_policies", "aggregators"),
         *("rules", "mechanisms", "servers", "attackers", "data_poisonings", "model_poisonings"),
-        *("patterns", "features"),
+        *("patterns", "features", "public_features"),
     )
 )
 """The entry points under which packages register parts."""

@@ -51,7 +51,7 @@ class Kind:
         """The keys that its table takes, with their defaults, in one line.
 
         >>> KINDS["sampler"].keys("poisson"), KINDS["server step"].keys("momentum")
-        ('rate', 'learning_rate = 1.0, momentum = 0.9')
+        ('rate', 'learning_rate = 1.0, momentum = 0.9, learning_rate_decay = 1.0')
         """
         return ", ".join(f"{key}{_in_words(default)}" for key, default in self.defaults(name).items())
 
@@ -72,7 +72,7 @@ POISONINGS = read_parts("fedward.attacks", "POISONINGS")
 MODEL_POISONINGS = read_parts("fedward.attacks", "MODEL_POISONINGS")
 _SPLITS = {
     name: PartSource(module="fedward.datasets.partition", name=name)
-    for name in ("iid", "dirichlet", "natural")
+    for name in ("iid", "dirichlet", "label_skew", "quantity_skew", "natural")
 }
 _KNOWLEDGE = {
     name: f"Attackers see {what}." for name, what in read_value("fedward.attacks.attack", "KNOWLEDGE").items()
@@ -111,6 +111,7 @@ KINDS: dict[str, Kind] = {
             name="aggregator",
             place="algorithm.aggregator, algorithm.rule",
             parts=read_parts("fedward.aggregation", "AGGREGATORS"),
+            supplied=("expected_cohort",),
         ),
         Kind(
             name="noise",
@@ -125,6 +126,12 @@ KINDS: dict[str, Kind] = {
             supplied=(),
         ),
         Kind(name="data set", place="[data] name", parts=DATASETS, supplied=("seed",)),
+        Kind(
+            name="public feature",
+            place="data.public_features",
+            parts=read_parts("fedward.features", "PUBLIC_FEATURES"),
+            supplied=(),
+        ),
         Kind(name="split", place="[data] split", parts=_SPLITS),
         Kind(name="model", place="[model] name", parts=MODELS, supplied=_FROM_DATA),
         Kind(name="attacker", place="attack.who", parts=read_parts("fedward.attacks", "WHO"), supplied=()),

@@ -12,6 +12,7 @@ from fedward.config.part_slot import OneOf
 from fedward.config.sections import PartSection
 from fedward.core.examples import Ragged
 from fedward.core.federation import Federation
+from fedward.core.vocabulary import Vocabulary
 from fedward.models.initial_weights import InitialWeights, load_weights
 
 _KEY = "weights"
@@ -21,22 +22,34 @@ def initial_model(
     section: PartSection, federation: Federation, seed: int
 ) -> tuple[nn.Module, InitialWeights | None]:
     """The model of a table ``[model]`` for some data, and what was loaded into it."""
+    x = federation.examples.x
+    shape = () if isinstance(x, Ragged) else tuple(x.shape[1:])
+    return model_for(section, shape, federation.num_classes, seed, federation.vocabulary)
+
+
+def model_for(
+    section: PartSection,
+    input_shape: tuple[int, ...],
+    num_classes: int,
+    seed: int,
+    vocabulary: Vocabulary | None = None,
+) -> tuple[nn.Module, InitialWeights | None]:
+    """The same for inputs of a shape, wherever they are."""
     if isinstance(section, ObjectSection):
         model: nn.Module = section.build()
         return model, None
-    x = federation.examples.x
     model = models.build(
         section.part if section.part in models.MODELS else type(section).factory,
-        input_shape=() if isinstance(x, Ragged) else tuple(x.shape[1:]),
-        num_classes=federation.num_classes,
+        input_shape=input_shape,
+        num_classes=num_classes,
         seed=seed,
-        vocabulary=federation.vocabulary,
+        vocabulary=vocabulary,
         **section.arguments(),
     )
     path: str | None = dict(section).get(_KEY)
     if path is None:
         return model, None
-    return model, load_weights(Path(path), model, section.part, federation.vocabulary)
+    return model, load_weights(Path(path), model, section.part, vocabulary)
 
 
 MODEL = OneOf(

@@ -7,6 +7,7 @@ trust it; files that name none stay data.
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import sys
 import traceback
@@ -57,7 +58,7 @@ def import_code(content: dict[str, Any], file: Path | None = None) -> dict[str, 
     so that no file there hides a library.
     """
     if code_names(content):
-        for folder in (file.resolve().parent if file is not None else None, Path.cwd()):
+        for folder in (Path(os.path.realpath(file)).parent if file is not None else None, Path.cwd()):
             if folder is not None and str(folder) not in sys.path:
                 sys.path.append(str(folder))
     replaced: dict[str, Any] = _replace(content, load_code)

@@ -19,12 +19,12 @@ def own_code(section: Section) -> dict[str, str]:
     return {import_path(thing): code_digest(thing) for thing in dict.fromkeys(_own_things(section))}
 
 
-def trust_in_own_parts(algorithm: Section) -> str:
-    """What somebody who reads the ε of an algorithm with own parts must know; empty if it has none.
+def trust_in_own_parts(*sections: Section | None) -> str:
+    """What somebody who reads the ε of an algorithm, or features, with own parts must know; empty without.
 
     What a part declares of itself (its sensitivity, its event, how it samples) is what ε is computed from.
     """
-    names = list(dict.fromkeys(map(import_path, _own_things(algorithm))))
+    names = list(dict.fromkeys(map(import_path, _own_things(sections))))
     declare = "declares of itself" if len(names) == 1 else "declare of themselves"
     return f"what {', '.join(names)} {declare} is taken as it is" if names else ""
 

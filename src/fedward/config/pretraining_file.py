@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from fedward.base.validate import whole
-from fedward.config.experiment import DATA, Seed, load, read_content
+from fedward.config.compute_section import ComputeSection
+from fedward.config.experiment import DATA, Seed, load
+from fedward.config.file_content import read_content
 from fedward.config.file_errors import validate
 from fedward.config.model_section import MODEL
 from fedward.config.overrides import source_of
@@ -45,6 +47,7 @@ class PretrainingFile(Section):
     data: Annotated[PartSection, DATA]
     model: Annotated[PartSection, MODEL]
     training: TrainingSection
+    compute: ComputeSection = Field(default=ComputeSection(), exclude=True, repr=False)
 
     def load_data(self, data_dir: Path | None = None) -> Federation:
         """The data; ``data_dir`` is where it lies, whatever the file says."""

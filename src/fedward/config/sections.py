@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
-from fedward.base.validate import InvalidValue, nearest
+from fedward.base.validate import InvalidValue, nearest, shorten
 from fedward.config.code_digest import is_own
 from fedward.config.made_parts import require_kind
 from fedward.config.own_code import where_it_failed
@@ -41,7 +41,8 @@ class Section(BaseModel):
                 FOREIGN_KEYS, "{part} does not take {keys} (it takes {allowed})", words | {"names": unknown}
             )
         if unknown:
-            hints = ", ".join(f"{key!r}{nearest(key, allowed)}" for key in unknown)
+            hints = ", ".join(f"{shorten(key, 200)}{nearest(key[:200], allowed)}" for key in unknown[:20])
+            hints += f" and {len(unknown) - 20:,} more" * (len(unknown) > 20)
             raise InvalidValue(f"unknown key {hints} (allowed: {', '.join(allowed)})")
         return {key: _as_tuples(value) for key, value in content.items()}
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedward.base.validate import InvalidValue
+from fedward.config.compute_section import refuse_as_axis
 from fedward.config.made_parts import short_name
 from fedward.config.overrides import copy_tables, put, take_out
 from fedward.presets import PRESETS
@@ -45,6 +46,7 @@ class SweepAxis:
             raise InvalidValue(f"{key} must be a list of the values that it takes, got {values!r:.100}")
         if not all(key.split(".")):
             raise InvalidValue(f"{key!r} must be a key of the file, with dots")
+        refuse_as_axis(key)
         bad = next((each for each in values if _label_of(each) is None), None)
         if bad is not None:
             raise InvalidValue(f"label of {key} must be text, got {bad['label']!r:.100}")

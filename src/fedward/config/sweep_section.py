@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
@@ -74,15 +74,15 @@ def read_sweep(content: Mapping[str, Any], source: str = "experiment") -> Sweep:
     table = base.pop("sweep", None)
     if not isinstance(table, dict) or not table:
         alone = "; add it, or run the one experiment with fedward run"
-        got = f"{table!r:.100}" if "sweep" in content else f"none{_meant(base) or alone}"
+        got = f"{table!r:.100}" if "sweep" in content else f"none{meant_key(base, 'sweep') or alone}"
         raise InvalidValue(
             f"{source} must have a table [sweep] with seeds, or keys and lists of values, got {got}"
         )
-    problems = _Problems()
+    problems = Problems()
     seeds: tuple[int, ...] = ()
     axes: list[SweepAxis] = []
     with problems.collect():
-        seeds = _seeds(table.get("seeds", 1), base.get("seed"))
+        seeds = read_seeds(table.get("seeds", 1), base.get("seed"))
     for key, values in _flat({key: value for key, value in table.items() if key != "seeds"}):
         with problems.collect():
             axes.append(SweepAxis.of(key, values))
@@ -94,11 +94,11 @@ def read_sweep(content: Mapping[str, Any], source: str = "experiment") -> Sweep:
         raise InvalidValue(f"{source}, [sweep]: it must have at most {_MOST:,} trainings, got {size:,}")
     points = list(_points(base, axes, seeds, source, problems))
     problems.raise_all(f"{source} with its [sweep] is not valid")
-    _check_directories(points, source)
+    check_directories(points, source)
     return Sweep(axes=tuple(axes), seeds=seeds, points=tuple(points))
 
 
-class _Problems(dict[str, str]):
+class Problems(dict[str, str]):
     """All that is wrong with a file, each thing once, and how it is said."""
 
     @contextmanager
@@ -116,14 +116,14 @@ class _Problems(dict[str, str]):
             raise InvalidValue("\n  ".join([f"{title}:", *list(self.values())[:10], *more]))
 
 
-def _meant(content: Mapping[str, Any]) -> str:
-    """The first key that may be a misspelt ``sweep``, as a hint; empty if there is none."""
+def meant_key(content: Mapping[str, Any], wanted: str) -> str:
+    """The first key that may be a misspelt one, as a hint; empty if there is none."""
     unknown = [key for key in content if key not in Experiment.model_fields]
-    return next((f", but {key!r}{hint}" for key in unknown if (hint := nearest(key, ["sweep"]))), "")
+    return next((f", but {key!r}{hint}" for key in unknown if (hint := nearest(key, [wanted]))), "")
 
 
 def _points(
-    base: dict[str, Any], axes: list[SweepAxis], seeds: tuple[int, ...], source: str, problems: _Problems
+    base: dict[str, Any], axes: list[SweepAxis], seeds: tuple[int, ...], source: str, problems: Problems
 ) -> Iterator[Point]:
     names = _short_names([axis.key for axis in axes])
     for seed, *places in product(seeds, *(range(len(axis.values)) for axis in axes)):
@@ -149,7 +149,8 @@ def _combination(labels: Mapping[str, str]) -> str:
     return ", ".join(f"{axis}={label}" for axis, label in labels.items())
 
 
-def _seeds(given: Any, first: Any) -> tuple[int, ...]:
+def read_seeds(given: Any, first: Any) -> tuple[int, ...]:
+    """The seeds of a file: so many from its own on, or those that are listed."""
     if _is_whole(given) and 1 <= given <= _MOST:
         # A file without a proper seed is told so by the check of the whole.
         start = first if _is_whole(first) and first >= 0 else 0
@@ -194,12 +195,13 @@ def _clashes(keys: list[str]) -> Iterator[str]:
             yield f"{key} must be written as seeds = N or seeds = [1, 2, 3]{nearest(key, ['seeds'])}"
 
 
-def _check_directories(points: list[Point], source: str) -> None:
+def check_directories(points: Sequence[Point], source: str) -> None:
+    """Raises if two trainings would have one directory."""
     seen: dict[str, Point] = {}
     for point in points:
         other = seen.setdefault(point.directory, point)
         if other is not point:
             raise InvalidValue(
-                f"{source}, [sweep]: {other.combination} and {point.combination} would have one directory; "
+                f"{source}: {other.combination} and {point.combination} would have one directory; "
                 "give them different labels"
             )

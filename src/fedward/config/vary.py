@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedward.base.validate import InvalidValue
+from fedward.config.compute_section import refuse_as_axis
 from fedward.config.made_parts import short_name
 from fedward.config.overrides import BARE, copy_tables, put, value_of
 
@@ -27,6 +28,7 @@ class Axis:
     values: tuple[Any, ...]
 
     def __post_init__(self) -> None:
+        refuse_as_axis(self.key)
         table = self.key.split(".")[0]
         if table in _SHARED:
             raise InvalidValue(

@@ -7,7 +7,11 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from dp_accounting import ComposedDpEvent, DpEvent, GaussianDpEvent, NonPrivateDpEvent, NoOpDpEvent
+from dp_accounting import (
+    ComposedDpEvent,
+    DpEvent,
+    GaussianDpEvent,
+)
 from torch import Tensor
 
 from fedward.base.randomness import Source, check_draw
@@ -15,30 +19,40 @@ from fedward.base.validate import InvalidValue, one_of, whole
 from fedward.core.check_parts import (
     check_aggregator,
     check_cohort_noise,
+    check_exact_noise,
     check_mechanism,
     check_noise,
+    check_participation,
     check_policy,
     check_protectors,
 )
+from fedward.core.epochs import epoch_of, new_coins
+from fedward.core.grid import ExactMechanism, Grid
 from fedward.core.looks import look_moves
+from fedward.core.round_event import event_of_round
 from fedward.core.types import (
     Aggregator,
     Bounds,
     ClipPolicy,
-    Cohorts,
+    EpochSampler,
     LocalTrainer,
     Mechanism,
     Norm,
     PrivateTrainer,
+    PublicServer,
+    RoundSampler,
     Sampler,
+    SchemaMechanism,
     Sensitivity,
     ServerOptimizer,
     ServerState,
+    WatchingAggregator,
 )
-from fedward.privacy.aggregate import aggregate_event
-from fedward.privacy.events import Adjacency, fold
+from fedward.privacy.events import Adjacency
 from fedward.privacy.guarantee import Guarantee, Unit
 from fedward.privacy.ledger import Ledger
+from fedward.privacy.participation import Participation
+from fedward.privacy.public_data import PublicData
 from fedward.privacy.terms import NoiseOf, Terms
 from fedward.privacy.user_ledgers import UserLedgers
 
@@ -67,6 +81,7 @@ class Algorithm:
     each user's guarantee, and so does ``deviating``, that attackers need not do to their own updates what the
     others do. ``void`` says why what was declared does not hold in this training: attackers who keep their
     noise back, say. ``handed_out`` counts the examples that a natural backdoor has taken from honest users.
+    ``public`` declares the public data behind the features that users train on, ``declared_public`` all.
 
     ``declared_users`` says that the expected cohort, which sums are divided by and noise is scaled with, was
     declared. Where it follows the number of users in the data, one user more changes the noise, and nothing
@@ -88,6 +103,7 @@ class Algorithm:
     void: str = ""
     handed_out: int = 0
     declared_users: bool = True
+    public: PublicData | None = None
 
     def __post_init__(self) -> None:
         one_of("accounting", self.accounting, get_args(Accounting))
@@ -106,6 +122,9 @@ class Algorithm:
         check_policy(self.policy, self.norm)
         if noisy:
             check_noise(self.aggregator, self.policy)
+        if self.exact:
+            check_exact_noise(self.aggregator)
+        check_participation(self.sampler, self.mechanism)
 
     @property
     def protector(self) -> PrivateTrainer:
@@ -142,6 +161,50 @@ class Algorithm:
         return self.mechanism.source if self.accounting == "server" else self.protector.noise_source
 
     @property
+    def declared_public(self) -> PublicData | None:
+        """All public data that it rests on: those behind the features, and behind the server's step."""
+        if not isinstance(self.server, PublicServer):
+            return self.public
+        return replace(
+            self.public or PublicData(features="", subspace=self.server.public_source),
+            subspace=self.server.public_source,
+            subspace_labels=self.server.public_labels,
+        )
+
+    def sampler_of(self, round: int) -> Sampler:
+        """The sampler that draws the cohort of a round."""
+        sampler = self.sampler
+        return sampler.at_round(round) if isinstance(sampler, RoundSampler) else sampler
+
+    @property
+    def watching(self) -> WatchingAggregator | None:
+        """The aggregator, where it watches rounds; None where it takes rows and nothing else."""
+        return self.aggregator if isinstance(self.aggregator, WatchingAggregator) else None
+
+    @property
+    def root_user(self) -> int | None:
+        """The user whose data are the server's own, where the aggregator has one."""
+        return self.watching.root_user if self.watching is not None else None
+
+    @property
+    def participation(self) -> Participation | None:
+        """The schema that every user is kept to, where the guarantee rests on one."""
+        return self.mechanism.participation if isinstance(self.mechanism, SchemaMechanism) else None
+
+    @property
+    def exact(self) -> bool:
+        """Whether the server's noise is drawn on a grid that rows are cut to, by integers alone."""
+        mechanism = self.mechanism
+        return self.accounting == "server" and isinstance(mechanism, ExactMechanism) and mechanism.exact
+
+    def grid(self, bound: float) -> Grid | None:
+        """The grid that rows of norm at most ``bound`` are cut to; None where they stay as they are."""
+        if not self.exact:
+            return None
+        assert isinstance(self.mechanism, ExactMechanism)
+        return self.mechanism.grid(bound)
+
+    @property
     def unproven(self) -> str:
         """Why this algorithm has no ε; empty if it has one."""
         if self.void:
@@ -149,6 +212,8 @@ class Algorithm:
         if self.accounting == "server" and self.mechanism.multiplier == 0:
             if isinstance(self.local, PrivateTrainer):
                 return "the server adds no noise, and this algorithm does not account for the users' own"
+            if self.watching is not None and self.watching.own_noise:
+                return self.watching.own_noise
             return "no noise is added"
         return self.policy.unproven
 
@@ -163,6 +228,8 @@ class Algorithm:
         """Why no clip policy may look at norms; empty if one may."""
         if self.mechanism.whole_training is not None:
             return "noise that is charged for a whole training needs a clip bound without looks"
+        if isinstance(self.sampler, EpochSampler):
+            return "cohorts that are drawn and charged for a whole epoch need a clip bound without looks"
         if self.accounting == "aggregate":
             return "the noise of a whole cohort needs a clip bound without looks"
         if self.accounting == "users" and self.unit == "example":
@@ -178,27 +245,11 @@ class Algorithm:
         Where the clip policy looks at private norms the event is composed of the model's noise, first, and
         the looks; accountants fold them into one Gaussian. Where users protect themselves it is that of the
         looks alone: see ``user_event``. A mechanism that is charged for its whole training is charged in
-        round 0, and once more for each round that is done ``again`` with fresh noise.
+        round 0, and once more for each round that is done ``again`` with fresh noise; where users are drawn,
+        twice without sampling. So is an epoch whose cohorts are drawn together: in its first round, and once
+        more for each of its rounds that is done again.
         """
-        looks = self.looks(round)
-        if self.unproven:
-            return NonPrivateDpEvent()
-        if self.accounting == "aggregate":
-            return aggregate_event(self.protector.local_event(round), self.sampler.expected_size(num_users))
-        moves = look_moves(self.policy, self.sampler.adjacency) if looks else 1.0
-        if self.accounting == "users":
-            if not looks:
-                return NoOpDpEvent()
-            return self.sampler.amplify(GaussianDpEvent(fold(*looks) / moves), num_users)
-        covered = self.mechanism.whole_training
-        if covered is not None and round >= covered:
-            raise InvalidValue(f"round must be below {covered}, which {self.mechanism} covers, got {round}")
-        if covered is not None and round > 0 and not again:
-            return NoOpDpEvent()
-        ratio = self._sensitivity("add/remove") / self._sensitivity(self.sampler.adjacency)
-        looked = tuple(z / moves for z in looks)
-        cohorts = Cohorts(sampler=self.sampler, num_users=num_users, looks=looked)
-        return self.mechanism.event(ratio, cohorts)
+        return event_of_round(self, num_users, round, again)
 
     def user_event(self, round: int) -> DpEvent:
         """What one round costs each user of its cohort, where users protect themselves.
@@ -271,9 +322,11 @@ class Algorithm:
             server=self.server.init(parameters),
             policy=self.policy.init(),
             mechanism=self.mechanism.init(parameters),
+            memory=self.watching.first_memory(parameters) if self.watching is not None else (),
             ledger=self.new_ledger(),
             users=self.new_user_ledgers(num_users) if self.accounting == "users" and num_users else None,
             draw=check_draw(draw),
+            coins=new_coins(self),
         )
 
     def new_user_ledgers(self, num_users: int) -> UserLedgers:
@@ -290,6 +343,7 @@ class Algorithm:
                 deviating=self.deviating,
                 public_sizes=self.public_sizes,
                 handed_out=self.handed_out,
+                public=self.declared_public,
             ),
         )
 
@@ -308,11 +362,15 @@ class Algorithm:
                 cohort=divisor if whole_cohort else None,
                 staged=self.sampler.staged,
                 handed_out=self.handed_out,
+                public=self.declared_public,
+                exact=self.exact,
+                participation=self.participation,
+                epoch=epoch_of(self.sampler) if self.accounting == "server" else None,
             ),
             reason=self.unproven,
         )
 
-    def _sensitivity(self, adjacency: Adjacency) -> float:
+    def unit_sensitivity(self, adjacency: Adjacency) -> float:
         """How far one user with updates of norm at most 1 can move the aggregate."""
         sensitivity = self.aggregator.sensitivity(1.0, adjacency)
         assert sensitivity is not None  # checked when the algorithm was made

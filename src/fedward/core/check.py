@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import get_args
 
 import torch
@@ -11,6 +12,7 @@ from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from fedward.base.validate import InvalidType, InvalidValue, one_of
 from fedward.core.algorithm import Algorithm
 from fedward.core.check_rounds import bounds_of, check_attacked_rounds, check_bounds, check_rounds
+from fedward.core.grid import MOST_USERS
 from fedward.core.parameters import ParameterSpec
 from fedward.core.roster import Roster
 from fedward.core.types import Adversary, Knowledge, PrivateTrainer
@@ -26,13 +28,20 @@ def check_setup(
     """Raises with a clear message if training could not work or its guarantee could not hold."""
     algorithm.sampler.check(roster.num_users)
     check_cohort(algorithm, roster.num_users)
+    if algorithm.exact and roster.num_users > MOST_USERS:
+        raise InvalidValue(
+            f"number of users must be at most {MOST_USERS:,} with exact noise, got {roster.num_users:,}: "
+            "their sum would not be exact"
+        )
     if algorithm.mechanism.multiplier > 0 or isinstance(algorithm.local, PrivateTrainer):
         refuse_batch_norm(module)
+    require_copyable(module)
     check_output(module, roster)
     if isinstance(algorithm.local, PrivateTrainer):
         refuse_own_tensors(module)
         algorithm.local.check_model(module, roster.sample.batch(torch.arange(1))[0])
-    check_clipping(algorithm, ParameterSpec.of(module).size)
+    check_clipping(algorithm, size := ParameterSpec.of(module).size)
+    algorithm.server.init(torch.zeros(size))  # a step may be made for models of another size
     if rounds is not None:
         check_rounds(algorithm, rounds)
     if adversary is not None:
@@ -89,6 +98,12 @@ def _check_staged(adversary: Adversary, algorithm: Algorithm) -> None:
 
 def check_cohort(algorithm: Algorithm, num_users: int) -> None:
     """A rule that needs more rows than a cohort is expected to have would never move the model."""
+    root = algorithm.root_user
+    if root is not None and not 0 <= root < num_users:
+        raise InvalidValue(
+            f"the root user of {algorithm.aggregator} must be one of the {num_users} users, from 0 to "
+            f"{num_users - 1}, got {root}"
+        )
     expected, least = algorithm.sampler.expected_size(num_users), algorithm.aggregator.least_rows
     if expected < least:
         raise InvalidValue(
@@ -136,10 +151,10 @@ def check_output(module: nn.Module, roster: Roster) -> None:
     try:
         with torch.no_grad():
             scores = module(x)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # no model may end the program that trains it
         raise InvalidValue(
             f"{type(module).__name__} cannot read a batch of shape {tuple(x.shape)} and type {x.dtype}: "
-            f"{error}"
+            f"{_in_words(error)}"
         ) from error
     finally:
         module.train(was_training)
@@ -152,9 +167,27 @@ def check_output(module: nn.Module, roster: Roster) -> None:
     ):
         got = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
         raise InvalidValue(f"model output must be a score for each example and class, {wanted}, got {got}")
+    if scores.layout != torch.strided or not scores.is_floating_point() or scores.is_meta:
+        kind = f"{scores.dtype}, {scores.layout} on {scores.device}".replace("torch.", "")
+        raise InvalidType(f"model output must be a plain tensor of floats, got {kind}")
     if not bool(torch.isfinite(scores).all()):
         broken = int((~torch.isfinite(scores)).any(1).nonzero()[0])
         raise InvalidValue(
             f"model output must be finite before training starts, got {scores[broken].tolist()} for the "
             f"example {broken} of user {roster.names[0]}"
         )
+
+
+def require_copyable(module: nn.Module) -> None:
+    """Whoever trains has a copy of the model: one that holds a lock or an open file has none."""
+    try:
+        copy.deepcopy(module)
+    except Exception as error:
+        raise InvalidValue(
+            f"{type(module).__name__} must be a model that can be copied, got {error}; keep locks, open "
+            "files and generators out of its attributes, or give it a __deepcopy__"
+        ) from error
+
+
+def _in_words(error: BaseException) -> str:
+    return f"it ends the program, {error!r}" if isinstance(error, SystemExit) else str(error)

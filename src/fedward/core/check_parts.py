@@ -13,6 +13,8 @@ from fedward.core.types import (
     Norm,
     PrivateTrainer,
     Sampler,
+    ScheduledSampler,
+    SchemaMechanism,
     total_bound,
 )
 from fedward.privacy.aggregate import aggregate_event
@@ -57,6 +59,28 @@ def check_noise(aggregator: Aggregator, policy: ClipPolicy) -> None:
     first = () if policy.reads_norms else policy.bound(policy.init(), 0, None)
     if not math.isfinite(total_bound(first)):
         raise InvalidValue("noise needs clipped updates, got a policy without a bound")
+
+
+def check_exact_noise(aggregator: Aggregator) -> None:
+    """Noise on a grid needs sums on it: of rows, over a constant."""
+    divisor = aggregator.divisor
+    if divisor is None or aggregator.sensitivity(1.0, "add/remove") != 1.0 / divisor:
+        raise InvalidValue(
+            "exact noise needs an aggregator that divides a sum of rows by a constant (its divisor), got "
+            f"{aggregator}"
+        )
+
+
+def check_participation(sampler: Sampler, mechanism: Mechanism) -> None:
+    """Noise that holds for a schema of participation needs a sampler that keeps everybody to it."""
+    if not isinstance(mechanism, SchemaMechanism):
+        return
+    schema = mechanism.participation
+    if not isinstance(sampler, ScheduledSampler) or not schema.allows(sampler.participation):
+        raise InvalidValue(
+            f"noise that is correlated over rounds needs a sampler that keeps to its schema, {schema}, got "
+            f"{sampler}"
+        )
 
 
 def check_protectors(local: LocalTrainer, policy: ClipPolicy, mechanism: Mechanism) -> None:

@@ -90,6 +90,7 @@ def check_bounds(algorithm: Algorithm, bounds: Bounds) -> None:
         std = algorithm.noise_std(total_bound(bounds))
         if not 0 < std < math.inf:
             raise InvalidValue(f"standard deviation of the noise must be positive and finite, got {std}")
+        algorithm.grid(total_bound(bounds))
 
 
 def checked_bounds(algorithm: Algorithm, state: ServerState, norms: list[Bounds] | None) -> Bounds:

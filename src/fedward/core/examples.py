@@ -10,8 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedward.base.forked import use_one_thread_after_a_fork
 from fedward.base.validate import InvalidType, InvalidValue
+from fedward.core.own_arrays import read_tensor
 from fedward.core.plain import as_plain
+
+# Whatever is computed begins with examples.
+use_one_thread_after_a_fork()
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,10 +132,12 @@ class Examples:
 def _inputs(x: Any) -> Tensor | Ragged:
     if isinstance(x, Ragged):
         return Ragged(_values(x.values), x.offsets)
-    return _values(_tensor("examples", x))
+    return _values(read_tensor("examples", x))
 
 
 def _values(values: Tensor) -> Tensor:
+    if values.ndim == 0 or (not values[:1].numel() and len(values)):
+        raise InvalidValue(f"examples must each have at least one number, got shape {tuple(values.shape)}")
     if values.dtype in (torch.uint8, torch.int8, torch.bool):
         raise InvalidType(
             f"examples must be floats (images, features) or int64 (tokens), got {values.dtype}; "
@@ -148,7 +155,7 @@ def _values(values: Tensor) -> Tensor:
 
 
 def _labels(y: Any) -> Tensor:
-    labels = _tensor("labels", y)
+    labels = read_tensor("labels", y)
     if labels.is_floating_point() or labels.is_complex() or labels.dtype == torch.bool:
         raise InvalidType(f"labels must be whole numbers, got {labels.dtype}")
     if labels.ndim != 1:
@@ -158,19 +165,6 @@ def _labels(y: Any) -> Tensor:
     if len(labels) and int(labels.min()) < 0:
         raise InvalidValue(f"labels must be at least 0, got {int(labels.min())}")
     return labels.to(torch.int64)
-
-
-def _tensor(name: str, values: Any) -> Tensor:
-    if isinstance(values, Tensor):
-        return as_plain(name, values).detach()
-    array = np.asarray(values)
-    if array.dtype.kind not in "buif":
-        raise InvalidType(f"{name} must be numbers, got an array of {array.dtype}")
-    if array.dtype.kind == "u" and array.dtype.itemsize > 1:
-        array = array.astype(np.int64)  # torch has no wide unsigned integers
-    if not array.flags.writeable:
-        array = array.copy()  # torch has no arrays that cannot be written, such as a mapped file
-    return torch.from_numpy(np.ascontiguousarray(array))
 
 
 def _apart(tensor: Tensor, arrays: Iterable[Any]) -> Tensor:

@@ -12,11 +12,19 @@ from torch import Tensor
 
 from fedward.base.validate import InvalidValue, whole
 from fedward.core.examples import Examples
-from fedward.core.federation_checks import check_same_kind, check_tokens, number_users
+from fedward.core.federation_checks import (
+    check_class_names,
+    check_same_kind,
+    check_tokens,
+    number_users,
+    read_test,
+)
+from fedward.core.own_arrays import read_owners
 from fedward.core.own_tables import DatasetColumns, FrameColumns, OwnExamples, read_own_table
 from fedward.core.own_torch import read_own_torch
 from fedward.core.roster import Roster
 from fedward.core.vocabulary import Vocabulary
+from fedward.privacy.public_data import PublicData
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +34,7 @@ class Federation:
     Users are numbers 0 to N - 1 inside fedward; ``names[u]`` is what the data called user u. There is
     no Python object per user, so 100,000 users cost two arrays. Where examples are text, ``vocabulary`` has
     the words that their tokens stand for; where classes have names, ``class_names[c]`` is that of class c.
+    Where examples are public features of what users hold, ``public`` declares the data behind these.
 
     >>> federation = Federation.from_arrays([[0.1], [0.2], [0.3]], [0, 1, 0], ["ann", "bob", "ann"])
     >>> federation.num_users, federation.user(0).y.tolist()
@@ -39,6 +48,7 @@ class Federation:
     test: Examples | None = None
     vocabulary: Vocabulary | None = None
     class_names: tuple[str, ...] | None = None
+    public: PublicData | None = None
 
     def __post_init__(self) -> None:
         whole("number of users", self.num_users)
@@ -57,6 +67,8 @@ class Federation:
         if len(self.names) != self.num_users:
             raise InvalidValue(f"there are {self.num_users} users but {len(self.names)} names")
         whole("number of classes", self.num_classes, at_least=2)
+        if self.class_names is not None:
+            check_class_names(self.class_names)
         if self.class_names is not None and len(self.class_names) > self.num_classes:
             raise InvalidValue(
                 f"there are {self.num_classes} classes but {len(self.class_names)} names of classes"
@@ -103,15 +115,11 @@ class Federation:
             that nobody else needs: then you must not write to these arrays any more.
         """
         examples = Examples.from_arrays(x, y, copy=False)
-        owner = np.asarray(users)
+        owner = read_owners("users", users)
         if owner.shape != (len(examples),):
             raise InvalidValue(
                 f"users must name one user for each of {len(examples)} examples, got shape {owner.shape}"
             )
-        if owner.dtype.kind == "O" and all(isinstance(user, str) for user in owner):
-            owner = owner.astype(str)  # what pandas calls a column of strings
-        if owner.dtype.kind not in "iuUS":
-            raise InvalidValue(f"users must be whole numbers or strings, got an array of {owner.dtype}")
         if len(examples) == 0:
             raise InvalidValue("a federation must hold at least one example, got 0")
 
@@ -124,8 +132,7 @@ class Federation:
         counts = np.bincount(number, minlength=len(names))
         offsets = torch.from_numpy(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
 
-        if test is not None and not isinstance(test, Examples):
-            test = Examples.from_arrays(*test, copy=copy)
+        test = None if test is None else read_test(test, copy)
         if num_classes is None:
             labels = [examples.y] + ([test.y] if test is not None and len(test) else [])
             num_classes = max(2, 1 + max(int(label.max()) for label in labels))

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fedward.base.validate import InvalidType, InvalidValue
+from fedward.base.validate import InvalidType, InvalidValue, shorten
 from fedward.core.examples import Examples, Ragged
+from fedward.core.own_arrays import read_owners
 from fedward.core.vocabulary import Vocabulary
 
 
@@ -18,7 +19,9 @@ def number_users(
     if names is None:
         found, number = np.unique(owner, return_inverse=True)
         return found, number
-    names = np.array(names)
+    names = np.array(read_owners("names", names))
+    if names.ndim != 1 or not len(names):
+        raise InvalidValue(f"names must be a list of at least one user, got shape {names.shape}")
     if len(np.unique(names)) != len(names):
         raise InvalidValue("names must not repeat a user")
     position = np.argsort(names, kind="stable")
@@ -28,6 +31,21 @@ def number_users(
     if unknown.any():
         raise InvalidValue(f"user {owner[unknown][0]} owns examples but is not among the names")
     return names, number
+
+
+def read_test(test: Any, copy: bool) -> Examples:
+    """The test examples: as they are, or from inputs and labels."""
+    if isinstance(test, Examples):
+        return test
+    if not isinstance(test, tuple | list) or len(test) != 2:
+        raise InvalidType(f"test must be inputs and labels, (x, y), got {shorten(test, 60)}")
+    return Examples.from_arrays(*test, copy=copy)
+
+
+def check_class_names(class_names: Any) -> None:
+    """What classes are called is a tuple of texts, and not one text, which has letters for classes."""
+    if not isinstance(class_names, tuple | list) or not all(isinstance(each, str) for each in class_names):
+        raise InvalidType(f"names of classes must be a tuple of strings, got {shorten(class_names, 60)}")
 
 
 def check_same_kind(examples: Examples, test: Examples) -> None:

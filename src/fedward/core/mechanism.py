@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from dp_accounting import ComposedDpEvent, DpEvent, GaussianDpEvent
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from fedward.base.randomness import Source
 from fedward.core.parts import Sampler
+from fedward.privacy.participation import Participation
 
 MechanismState = tuple[Tensor, ...]
 """The state that a mechanism carries from round to round."""
@@ -93,3 +94,11 @@ class Mechanism(Protocol):
         ``ratio`` is the add/remove sensitivity divided by that for the sampler's adjacency: 1 or 1/2. It is
         asked only where noise is added.
         """
+
+
+@runtime_checkable
+class SchemaMechanism(Protocol):
+    """A mechanism whose event holds only for users that keep to a schema of participation."""
+
+    @property
+    def participation(self) -> Participation: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -97,6 +97,21 @@ class ParameterSpec:
             tensors[name].copy_(view)
 
 
+def flatten_state(state: Mapping[str, Tensor]) -> Tensor:
+    """The flat vector of a stored ``state_dict``, where the module is not at hand.
+
+    It is that of ``ParameterSpec.flatten`` if all parameters are trained and none is shared, else longer.
+
+    >>> module = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(3, 2))
+    >>> bool(flatten_state(module.state_dict()).equal(ParameterSpec.of(module).flatten(module)))
+    True
+    """
+    floating = {name: tensor for name, tensor in state.items() if tensor.is_floating_point()}
+    statistics = [name for name in floating if name.rpartition(".")[2] in _STATISTICS]
+    names = [name for name in floating if name not in statistics] + statistics
+    return torch.cat([_flat(floating[name]) for name in names]) if names else torch.empty(0)
+
+
 class FlatModule:
     """A module whose parameters and gradients are views of two flat vectors.
 
@@ -147,10 +162,13 @@ class FlatModule:
         return self._gradient[: self.spec.trainable]
 
 
+_STATISTICS = ("running_mean", "running_var")
+
+
 def _running_statistics(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
     for prefix, layer in module.named_modules():
         if isinstance(layer, _NormBase) and layer.track_running_stats:
-            for name in ("running_mean", "running_var"):
+            for name in _STATISTICS:
                 buffer = getattr(layer, name)
                 if isinstance(buffer, Tensor):
                     yield (f"{prefix}.{name}" if prefix else name), buffer

@@ -15,6 +15,7 @@ from fedward.core.examples import Examples
 from fedward.core.parameters import FlatModule
 from fedward.privacy.events import Adjacency
 from fedward.privacy.guarantee import Unit
+from fedward.privacy.participation import Participation
 from fedward.privacy.terms import ExactAttackers
 
 Bounds = tuple[float, ...]
@@ -57,6 +58,34 @@ class Sampler(Protocol):
 
     def amplify(self, event: DpEvent, num_users: int) -> DpEvent:
         """The event of running ``event`` on the cohort alone."""
+
+
+@runtime_checkable
+class RoundSampler(Protocol):
+    """A sampler whose cohorts depend on the round."""
+
+    def at_round(self, round: int) -> Sampler:
+        """The sampler of that round; this one itself draws as in round 0."""
+
+
+@runtime_checkable
+class ScheduledSampler(RoundSampler, Protocol):
+    """A sampler that keeps every user to a schema of participation."""
+
+    @property
+    def participation(self) -> Participation: ...
+
+
+@runtime_checkable
+class EpochSampler(RoundSampler, Protocol):
+    """A sampler that draws the cohorts of an epoch together, from one stream, and is charged for all at once.
+
+    Its ``amplify`` gives the event of a whole epoch in the first round, and nothing more in the others.
+    """
+
+    @property
+    def epoch(self) -> int:
+        """How many rounds an epoch has."""
 
 
 class LocalTrainer(Protocol):
@@ -183,7 +212,8 @@ class Aggregator(Protocol):
 
     @property
     def divisor(self) -> float | None:
-        """The constant that sums of rows are divided by; None if there is none."""
+        """The constant that sums of rows are divided by; None if there is none. Where it is given the sum is
+        one of all digits: of rows that are multiples of a power of two, kept in double precision."""
 
     def sensitivity(self, bound: float, adjacency: Adjacency) -> float | None:
         """How far one user can move the result in L2 norm; None if nothing is proven."""
@@ -205,3 +235,20 @@ class ServerOptimizer(Protocol):
     def step(
         self, parameters: Tensor, mean: Tensor, state: tuple[Tensor, ...]
     ) -> tuple[Tensor, tuple[Tensor, ...]]: ...
+
+
+@runtime_checkable
+class PublicServer(Protocol):
+    """A server step that rests on public data, which the guarantee must name: no ε covers them."""
+
+    @property
+    def public_source(self) -> str:
+        """These data, in a few words."""
+
+    @property
+    def public_labels(self) -> bool:
+        """Whether labels of them were used."""
+
+    @property
+    def public_digest(self) -> str:
+        """A digest of what was made of them."""

@@ -60,8 +60,6 @@ def as_plain(name: str, given: Any) -> Tensor:
     ...
     fedward.base.validate.InvalidType: weight must be a plain tensor, got list
     """
-    if type(given) is Tensor:
-        return given
     view = plain_view(given, _device(given)) if issubclass(type(given), Tensor) else None
     # Torch's own classes for what has neither shape nor values yet.
     if view is None or issubclass(type(given), (UninitializedParameter, UninitializedBuffer)):

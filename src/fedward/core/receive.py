@@ -15,7 +15,7 @@ from fedward.base.validate import InvalidValue
 from fedward.core.algorithm import Algorithm
 from fedward.core.check_rounds import checked_bounds
 from fedward.core.plain import as_plain_or_none, plain_number
-from fedward.core.types import Bounds, Job, Plan, Row, ServerState, Sight
+from fedward.core.types import Bounds, Job, Memory, Plan, Row, ServerState, Sight, total_bound
 
 _Lost = Literal["dropped", "rejected"]
 Outcome = Literal["taken"] | _Lost
@@ -58,7 +58,7 @@ def receive(algorithm: Algorithm, state: ServerState, plan: Plan, rows: Iterable
     else:
         bounds = checked_bounds(algorithm, state, None)
 
-    aggregator = algorithm.aggregator
+    grid, aggregator = algorithm.grid(total_bound(bounds)), algorithm.aggregator
     total, taken = aggregator.init(state.parameters), 0
     norms: list[Bounds] = []
     looked_at: list[Bounds] = []
@@ -68,6 +68,8 @@ def receive(algorithm: Algorithm, state: ServerState, plan: Plan, rows: Iterable
             update = row.update
             if algorithm.server_clips:
                 update = algorithm.norm.clip(update, row_norms, bounds)
+            if grid is not None:
+                update = grid.cut(update)
             total = aggregator.add(total, update, row.num_examples)
             taken += 1
         norms.append(row_norms)
@@ -165,12 +167,16 @@ def _sight(plan: Plan, trained: list[tuple[Job, _Sent]], state: ServerState) -> 
     users, parameters = adversary.users, state.parameters
     rows = [(job.user, row) for job, row in trained if isinstance(row, Tensor)]
     cohort, honest = None, None
+    honest_users: tuple[int, ...] = ()
+    memory: Memory = ()
     if adversary.knowledge == "cohort":
         cohort = tuple(plan.cohort.tolist())
+        memory = tuple(each.clone() for each in state.memory)
         if adversary.needs_all_rows:
             # What the server would reject is no update.
-            others = [row for user, row in rows if user not in users and _finite(row)]
-            honest = torch.stack(others) if others else parameters.new_zeros(0, len(parameters))
+            others = {user: row for user, row in rows if user not in users and _finite(row)}
+            honest = torch.stack([*others.values()]) if others else parameters.new_zeros(0, len(parameters))
+            honest_users = tuple(others)
     return Sight(
         round=plan.round,
         parameters=parameters.clone(),
@@ -178,6 +184,9 @@ def _sight(plan: Plan, trained: list[tuple[Job, _Sent]], state: ServerState) -> 
         own={user: row.clone() for user, row in rows if user in users},
         cohort=cohort,
         honest=honest,
+        honest_users=honest_users,
+        memory=memory,
+        previous=state.previous[0].clone() if state.previous else None,
     )
 
 

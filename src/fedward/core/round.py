@@ -14,21 +14,53 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fedward.base.randomness import Source, local_seed, private_local_seed, private_stream
+import numpy as np
+from torch import Tensor
+
+from fedward.base.randomness import (
+    Source,
+    from_local_seed,
+    local_seed,
+    private_local_seed,
+    private_stream,
+)
+from fedward.core.adversary import compares_models
 from fedward.core.algorithm import Algorithm
 from fedward.core.check_rounds import checked_bounds
+from fedward.core.epochs import first_of_epoch, new_coins
 from fedward.core.receive import Received
 from fedward.core.roster import Roster
 from fedward.core.types import (
     Adversary,
     Job,
+    Memory,
     Plan,
     PrivateTrainer,
     RoundLog,
     ServerState,
     Telemetry,
+    Watched,
     total_bound,
 )
+
+
+def draw_cohort(
+    algorithm: Algorithm, state: ServerState, roster: Roster, seed: int
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Who takes part in the coming round.
+
+    The rounds of an epoch whose cohorts belong together are drawn from the stream of its first one.
+    """
+    first = first_of_epoch(algorithm.sampler, state.round)
+    if state.coins and algorithm.noise_source == "system":
+        rng = from_local_seed(int(state.coins, 16))
+    else:
+        rng = private_stream(
+            algorithm.noise_source, seed, "sampling", replica=state.replica, round=first, draw=state.draw
+        )
+    cohort = algorithm.sampler_of(state.round).draw(roster.num_users, rng)
+    root = algorithm.root_user
+    return cohort if root is None else np.union1d(cohort, [root]).astype(np.int64)
 
 
 def plan_round(
@@ -36,8 +68,7 @@ def plan_round(
 ) -> Plan:
     """Who trains with what in the coming round, and what that costs."""
     t, source = state.round, algorithm.noise_source
-    rng = private_stream(source, seed, "sampling", replica=state.replica, round=t, draw=state.draw)
-    cohort = algorithm.sampler.draw(roster.num_users, rng)
+    cohort = draw_cohort(algorithm, state, roster, seed)
 
     # A policy that reads this round's norms has no bound yet for a trainer to use.
     bounds = () if algorithm.policy.reads_norms else checked_bounds(algorithm, state, None)
@@ -57,13 +88,22 @@ def plan_round(
             ),
             seed=_user_seed(own_noise, state, user, seed),
             private=own_noise is not None,
+            round=t,
         )
         for user, size in users
     )
     # A round that is done again with fresh noise is another release.
     again = state.ledger.reserved is not None and source == "system"
     event = algorithm.round_event(roster.num_users, t, again=again)
-    return Plan(round=t, cohort=cohort, jobs=jobs, event=event, bounds=bounds, adversary=adversary)
+    return Plan(
+        round=t,
+        cohort=cohort,
+        jobs=jobs,
+        event=event,
+        bounds=bounds,
+        adversary=adversary,
+        previous=state.previous[0] if state.previous else None,
+    )
 
 
 def finish_round(
@@ -72,8 +112,9 @@ def finish_round(
     """What the server makes of the rows: the next state, and a log whose ``telemetry`` no ε covers."""
     t, source, bounds = plan.round, algorithm.noise_source, received.bounds
     parameters, server, mechanism = state.parameters, state.server, state.mechanism
+    memory = state.memory
     if not received.kept:
-        aggregate = algorithm.aggregator.finish(received.total)
+        aggregate, memory = _aggregate(algorithm, state, received, seed)
         sensitivity = algorithm.sensitivity(total_bound(bounds))
         # A stream from system entropy is drawn anew each time: a resumed round does not repeat its noise.
         rng = private_stream(source, seed, "noise", replica=state.replica, round=t, draw=state.draw)
@@ -94,10 +135,36 @@ def finish_round(
         server=server,
         policy=policy,
         mechanism=mechanism,
+        coins=state.coins if first_of_epoch(algorithm.sampler, t + 1) <= t else new_coins(algorithm),
+        memory=memory,
+        previous=(state.parameters,) if compares_models(plan.adversary) else (),
         ledger=state.ledger.settle(t),
         users=state.users.settle(t) if state.users is not None else None,
     )
     return after, RoundLog(round=t, bounds=bounds, telemetry=telemetry, kept=received.kept)
+
+
+def _aggregate(
+    algorithm: Algorithm, state: ServerState, received: Received, seed: int
+) -> tuple[Tensor, Memory]:
+    """The rows combined, and what the aggregator remembers of them."""
+    aggregator = algorithm.watching
+    if aggregator is None:
+        aggregate = algorithm.aggregator.finish(received.total)
+        return aggregate, state.memory
+    # Outside of every guarantee: such an aggregator takes no noise, and has no ε.
+    rng = private_stream(
+        algorithm.noise_source, seed, "aggregation", replica=state.replica, round=state.round, draw=state.draw
+    )
+    came = algorithm.aggregator.missing_as_zero
+    watched = Watched(
+        round=state.round,
+        users=tuple(user for user, outcome in received.outcomes if came or outcome == "taken"),
+        parameters=state.parameters,
+        memory=state.memory,
+        rng=rng,
+    )
+    return aggregator.finish_watched(received.total, watched)
 
 
 def _user_seed(own_noise: Source | None, state: ServerState, user: int, seed: int) -> int | None:

@@ -15,6 +15,7 @@ from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
 from fedward.core.poison import poison_data
 from fedward.core.receive import receive
+from fedward.core.roster import Roster
 from fedward.core.round import finish_round, plan_round
 from fedward.core.types import Adversary, Backend, Journal, Plan, RoundLog, ServerState
 from fedward.core.untrainable import FirstUpdates
@@ -25,7 +26,7 @@ from fedward.privacy.renewal import renew, renew_users
 def train(
     algorithm: Algorithm,
     model: nn.Module,
-    federation: Federation,
+    federation: Federation | Roster,
     backend: Backend,
     *,
     rounds: int,
@@ -44,6 +45,8 @@ def train(
 
     Args:
       model: gives the initial parameters; it is not changed.
+      federation: everybody's data, or, where that stays with its owners, a roster of them; without data there
+        is no ``adversary`` to play.
       rounds: how many rounds the whole training has, those before ``state`` included.
       seed: of all named streams. It has no default, so that nobody trains with a seed everybody knows.
       replica: which of several trainings that differ only in sampling and noise this is.
@@ -56,7 +59,10 @@ def train(
     """
     whole("rounds", rounds)
     whole("seed", seed, at_least=0)
-    check_setup(algorithm, model, federation.roster, adversary, rounds)
+    roster = federation if isinstance(federation, Roster) else federation.roster
+    if adversary is not None and isinstance(federation, Roster):
+        raise InvalidValue("attackers are staged where their data is: a server with a roster has none")
+    check_setup(algorithm, model, roster, adversary, rounds)
     spec = ParameterSpec.of(model)
     if state is None:
         state = algorithm.init(spec.flatten(model), replica, federation.num_users, draw)
@@ -70,7 +76,7 @@ def train(
 def _rounds(
     algorithm: Algorithm,
     state: ServerState,
-    federation: Federation,
+    federation: Federation | Roster,
     backend: Backend,
     rounds: int,
     seed: int,
@@ -78,11 +84,12 @@ def _rounds(
     budget: Budget | None,
     journal: Journal | None,
 ) -> Iterator[tuple[ServerState, RoundLog]]:
-    roster = federation.roster
+    roster = federation if isinstance(federation, Roster) else federation.roster
     first = FirstUpdates(roster.num_users, over=state.round > 0)
     while state.round < rounds:
         plan = plan_round(algorithm, state, roster, adversary, seed)
-        plan = poison_data(plan, federation, seed)
+        if isinstance(federation, Federation):
+            plan = poison_data(plan, federation, seed)
         reserved = reserve(algorithm, state, plan)
         if budget is not None and not covers(budget, reserved, rounds):
             return
@@ -119,7 +126,11 @@ def renew_ledgers(state: ServerState, algorithm: Algorithm, num_users: int) -> S
 def _check_state(state: ServerState, algorithm: Algorithm, size: int, num_users: int) -> ServerState:
     """The state to go on from; refuses one that another training has left."""
     state = renew_ledgers(state, algorithm, num_users)
-    if replace(state.ledger, entries=(), reserved=None) != algorithm.new_ledger():
+    fresh = algorithm.new_ledger()
+    if not state.ledger.terms.exact:
+        # It was begun by a version that drew in floating point, and its guarantee goes on saying so.
+        fresh = replace(fresh, terms=replace(fresh.terms, exact=False))
+    if state.ledger.empty() != fresh:
         raise InvalidValue(
             "state must come from a training with the same sampling, noise source and guarantee"
         )

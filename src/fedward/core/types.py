@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from fedward.core.adversary import Adversary, Knowledge, Sight
-from fedward.core.mechanism import Cohorts, Mechanism, MechanismState, Sensitivity
+from fedward.core.grid import ExactMechanism, Grid
+from fedward.core.mechanism import Cohorts, Mechanism, MechanismState, SchemaMechanism, Sensitivity
 from fedward.core.outside import Backend, Journal
 from fedward.core.parts import (
     Aggregator,
     Bounds,
     ClipPolicy,
+    EpochSampler,
     LocalTrainer,
     Norm,
     PolicyState,
     PrivateTrainer,
+    PublicServer,
+    RoundSampler,
     Sampler,
     Scheduled,
+    ScheduledSampler,
     ServerOptimizer,
     total_bound,
 )
 from fedward.core.values import Job, Plan, RoundLog, Row, ServerState, Telemetry
+from fedward.core.watching import Memory, Watched, WatchingAggregator
 
 __all__ = [
     "Adversary",
@@ -27,24 +33,34 @@ __all__ = [
     "Bounds",
     "ClipPolicy",
     "Cohorts",
+    "EpochSampler",
+    "ExactMechanism",
+    "Grid",
     "Job",
     "Journal",
     "Knowledge",
     "LocalTrainer",
     "Mechanism",
     "MechanismState",
+    "Memory",
     "Norm",
     "Plan",
     "PolicyState",
     "PrivateTrainer",
+    "PublicServer",
     "RoundLog",
+    "RoundSampler",
     "Row",
     "Sampler",
     "Scheduled",
+    "ScheduledSampler",
+    "SchemaMechanism",
     "Sensitivity",
     "ServerOptimizer",
     "ServerState",
     "Sight",
     "Telemetry",
+    "Watched",
+    "WatchingAggregator",
     "total_bound",
 ]

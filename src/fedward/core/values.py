@@ -15,6 +15,7 @@ from fedward.core.examples import Examples
 from fedward.core.mechanism import MechanismState
 from fedward.core.parts import Bounds, LocalTrainer, PolicyState
 from fedward.core.plain import as_plain
+from fedward.core.watching import Memory
 from fedward.privacy.ledger import Ledger
 from fedward.privacy.user_ledgers import UserLedgers
 
@@ -25,8 +26,10 @@ class ServerState:
 
     ``users`` is what every user has spent on its own device; None where the server protects them. ``draw``
     names the set of replicas that it is one of: see ``fedward.base.randomness``. ``mechanism`` is what the
-    noise of later rounds depends on, and as secret as the noise. Its tensors are plain ones, whatever class
-    they were given in.
+    noise of later rounds depends on, and as secret as the noise. ``coins`` is what system entropy has given
+    to draw the cohorts of this epoch with, where they are drawn together; as secret as they are. ``memory``
+    is what an aggregator remembers of earlier rounds, ``previous`` the model of the round before, where
+    attackers look at it. Tensors are plain ones, whatever class they were given in.
     """
 
     replica: int
@@ -38,11 +41,18 @@ class ServerState:
     users: UserLedgers | None = None
     draw: str = ""
     mechanism: MechanismState = ()
+    coins: str = ""
+    memory: Memory = ()
+    previous: tuple[Tensor, ...] = ()
 
     def __post_init__(self) -> None:
         parameters = as_plain("parameters of a state", self.parameters)
         server = tuple(as_plain("tensors of the server's optimiser", each) for each in self.server)
         mechanism = tuple(as_plain("tensors of the mechanism", each) for each in self.mechanism)
+        memory = tuple(as_plain("tensors of the aggregator", each) for each in self.memory)
+        previous = tuple(as_plain("model of the round before", each) for each in self.previous)
+        object.__setattr__(self, "memory", memory)
+        object.__setattr__(self, "previous", previous)
         object.__setattr__(self, "parameters", parameters)
         object.__setattr__(self, "server", server)
         object.__setattr__(self, "mechanism", mechanism)
@@ -56,7 +66,7 @@ class Job:
     names it, so that equal jobs can be recognised. ``num_examples`` is what the server knows of the user,
     not what the user claims. A job that draws DP randomness is ``private``: it is never shared, and its seed
     differs by replica, where that is for research; otherwise there is none in the job, and the user draws one
-    that nobody else knows.
+    that nobody else knows. ``round`` is for messages: equal jobs are equal in any round.
     """
 
     parameters: Tensor
@@ -67,6 +77,7 @@ class Job:
     version: str = ""
     examples: Examples | None = None
     private: bool = False
+    round: int | None = None
 
     def draw_seed(self) -> int:
         """The seed to train with, for whoever is the user: the job's, or one from system entropy."""
@@ -75,7 +86,10 @@ class Job:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Plan:
-    """What a round is going to do, known before any job runs."""
+    """What a round is going to do, known before any job runs.
+
+    ``previous`` is the model of the round before, for an adversary that compares the two.
+    """
 
     round: int
     cohort: np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -83,6 +97,7 @@ class Plan:
     event: DpEvent
     bounds: Bounds
     adversary: Adversary | None
+    previous: Tensor | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,8 @@
 Args:
   data_dir: where data sets lie; else ``--data`` or ``FEDWARD_DATA``. DIR is it, and must be there; if none is
     given, DIR is a cache of this user, which a download makes.
-  alpha: the concentration of a Dirichlet split.
+  alpha: the concentration of a split ``dirichlet`` (labels and sizes) or ``quantity_skew`` (sizes alone).
+  classes_per_user: how many classes each user has with the split ``label_skew``.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from fedward.datasets.directory import require_data_directory
 from fedward.datasets.download import attempt, fetch_archive
 from fedward.datasets.federate import federate, scale_to_unit
 from fedward.datasets.files import explain_read_errors
+from fedward.datasets.first_seen import require_as_remembered
 from fedward.datasets.partition import Split
 
 SHAPE = (3, 32, 32)
@@ -33,7 +34,8 @@ class Cifar:
     Args:
       title: how people call it.
       url: of the archive.
-      md5: the archive's checksum.
+      md5: the archive's published checksum.
+      sha256: its stronger one.
       folder: its folder, in the archive and in the data directory.
       train: its training files.
       test: its test file.
@@ -45,6 +47,7 @@ class Cifar:
     title: str
     url: str
     md5: str
+    sha256: str
     folder: str
     train: tuple[str, ...]
     test: str
@@ -60,11 +63,12 @@ class Cifar:
         users: int | None = None,
         split: str = "iid",
         alpha: float | None = None,
+        classes_per_user: int | None = None,
         classes: Sequence[int] | None = None,
         standardise: bool = False,
     ) -> Federation:
         """The federation; everything that can be wrong without the files is found before they are read."""
-        how = Split.of(split, users, alpha, usual_users=USERS)
+        how = Split.of(split, users, alpha, classes_per_user, usual_users=USERS)
         kept = check_classes(classes, self.label_bytes[-1])
         if not isinstance(standardise, bool):
             raise InvalidType(f"standardise must be true or false, got {standardise!r}")
@@ -72,6 +76,7 @@ class Cifar:
         folder = require_data_directory(data_dir) / self.folder
 
         self.complete(folder)
+        require_as_remembered(folder / name for name in (*self.train, self.test))
         # File by file: the classes that nobody asked for are not held all at once.
         parts = [self.read(folder / name, kept) for name in self.train]
         train = np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])
@@ -85,7 +90,8 @@ class Cifar:
         if not missing:
             return
         with attempt(folder, self.title, ", ".join(missing), self.url):
-            fetch_archive(self.url, self.md5, folder, {f"{self.folder}/{name}": name for name in missing})
+            members = {f"{self.folder}/{name}": name for name in missing}
+            fetch_archive(self.url, self.md5, folder, members, sha256=self.sha256)
 
     def read(self, path: Path, classes: list[int]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Images ``[n, 3, 32, 32]`` and new labels of these classes.

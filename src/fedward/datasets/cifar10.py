@@ -12,6 +12,8 @@ SET = Cifar(
     title="CIFAR-10",
     url="https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
     md5="c32a1d4ab5d03f1284b67883e8d87530",
+    # Not published with the archive: as several public programs have it, independently.
+    sha256="c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
     folder="cifar-10-batches-bin",
     train=tuple(f"data_batch_{i}.bin" for i in range(1, 6)),
     test="test_batch.bin",
@@ -37,7 +39,7 @@ def load(**options: Any) -> Federation:
     Args:
       seed: decides who gets which example.
       users: how many users; 200 if not given.
-      split: ``iid`` or ``dirichlet``; this data does not name owners.
+      split: ``iid``, ``dirichlet``, ``label_skew`` or ``quantity_skew``; no owners are named.
       classes: the classes to keep. They are numbered 0, 1, ... in the order given here.
       standardise: whether each channel is shifted and scaled by its published mean (0.4914, 0.4822,
         0.4465) and standard deviation (0.2470, 0.2435, 0.2616). They are constants, not computed here.

@@ -12,6 +12,8 @@ SET = Cifar(
     title="CIFAR-100",
     url="https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz",
     md5="03b5dce01913d631647c71ecec9e9cb8",
+    # Not published with the archive: as several public programs have it, independently.
+    sha256="58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec",
     folder="cifar-100-binary",
     train=("train.bin",),
     test="test.bin",
@@ -36,7 +38,7 @@ def load(**options: Any) -> Federation:
     Args:
       seed: decides who gets which example.
       users: how many users; 200 if not given.
-      split: ``iid`` or ``dirichlet``; this data does not name owners.
+      split: ``iid``, ``dirichlet``, ``label_skew`` or ``quantity_skew``; no owners are named.
       classes: the classes to keep. They are numbered 0, 1, ... in the order given here.
       standardise: whether each channel is shifted and scaled by its published mean (0.5071, 0.4865,
         0.4409) and standard deviation (0.2673, 0.2564, 0.2762). They are constants, not computed here.

@@ -1,4 +1,4 @@
-"""From named columns to inputs, labels and users."""
+"""Named columns turned into inputs, labels and users."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def table_of(path: Path, columns: dict[str, NDArray[Any]], wanted: Wanted, rows:
     needed = [wanted.label, *([wanted.user] if wanted.by_user else []), *(wanted.features or ())]
     for name in needed:
         if name not in columns:
-            has = ", ".join(columns) or "no columns"
+            more = f" and {len(columns) - 50:,} more" if len(columns) > 50 else ""
+            has = ", ".join([*columns][:50]) + more or "no columns"
             raise InvalidValue(f"{path} must have the column {name!r}{nearest(name, columns)}; it has {has}")
     if not rows:
         raise InvalidValue(f"{path} must hold at least one row, got 0")

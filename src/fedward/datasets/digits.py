@@ -13,7 +13,12 @@ USERS = 50
 
 
 def load(
-    *, seed: int, users: int | None = None, split: str = "iid", alpha: float | None = None
+    *,
+    seed: int,
+    users: int | None = None,
+    split: str = "iid",
+    alpha: float | None = None,
+    classes_per_user: int | None = None,
 ) -> Federation:
     """Digits of 8 x 8 pixels: x / 16 in ``[n, 1, 8, 8]``, labels 0 to 9.
 
@@ -23,7 +28,7 @@ def load(
     Args:
       seed: decides who gets which example.
       users: how many users; 50 if not given.
-      split: ``iid`` or ``dirichlet``; this data does not name its writers.
+      split: ``iid``, ``dirichlet``, ``label_skew`` or ``quantity_skew``; no writers are named.
 
     >>> federation = load(users=20, seed=0)
     >>> federation.num_users, len(federation.examples), len(federation.test)
@@ -31,7 +36,7 @@ def load(
 
     Alpaydin and Kaynak, Optical recognition of handwritten digits, UCI machine learning repository, 1998.
     """
-    how = Split.of(split, users, alpha, usual_users=USERS)
+    how = Split.of(split, users, alpha, classes_per_user, usual_users=USERS)
     rng = stream(seed, "partition")
 
     # Here and not above: it takes seconds to import, and most runs use other data.

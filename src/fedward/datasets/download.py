@@ -1,4 +1,4 @@
-"""Downloads, each with the checksum of the official file. Nothing else here uses the network."""
+"""Downloads, each with the checksums of the official file. Nothing else here uses the network."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import pooch
 
 from fedward.base.validate import InvalidValue
 from fedward.datasets.directory import MissingFile
+from fedward.datasets.first_seen import remember, sha256_of
 
 # Of a member that is missing, and of an archive that was cut off or changed.
 _DAMAGED = (KeyError, tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError)
@@ -54,24 +55,37 @@ def attempt(
         ) from error
 
 
-def fetch(url: str, md5: str, folder: Path, name: str) -> Path:
+def fetch(url: str, md5: str, folder: Path, name: str, *, sha256: str | None = None) -> Path:
     """One file, downloaded unless it is there, and checked in any case.
 
-    One that is there and is another is left alone: it is somebody's, and would be written over.
+    One that is there and is another is left alone: it is somebody's, and would be written over. An MD5 finds
+    damage, but two files with the same one can be made; nobody can do so with a SHA-256.
     """
-    there = folder / name
-    if os.path.isfile(there) and pooch.file_hash(str(there), alg="md5") != md5:
-        raise InvalidValue(f"{there} must have the checksum {md5} of the official file, got another file")
-    return Path(pooch.retrieve(url, known_hash=f"md5:{md5}", fname=name, path=folder))
+    file = folder / name
+    present = os.path.isfile(file)
+    if present and pooch.file_hash(str(file), alg="md5") != md5:
+        raise InvalidValue(f"{file} must have the checksum {md5} of the official file, got another file")
+    pooch.retrieve(url, known_hash=f"md5:{md5}", fname=name, path=folder)
+    if sha256 is not None and sha256_of(file) != sha256:
+        if not present:
+            file.unlink()
+        raise InvalidValue(
+            f"{file} must have the SHA-256 {sha256} of the official file, got one that has only its MD5"
+        )
+    return file
 
 
-def fetch_packed(url: str, md5: Mapping[str, str], folder: Path, names: list[str]) -> None:
-    """Some of the files below an address: packed (``.gz``), and checked against the checksum of each."""
+def fetch_packed(
+    url: str, md5: Mapping[str, str], sha256: Mapping[str, str], folder: Path, names: list[str]
+) -> None:
+    """Some of the files below an address: packed (``.gz``), and checked against the checksums of each."""
     for name in names:
-        fetch(f"{url}{name}.gz", md5[name], folder, f"{name}.gz")
+        remember([fetch(f"{url}{name}.gz", md5[name], folder, f"{name}.gz", sha256=sha256[name])])
 
 
-def fetch_archive(url: str, md5: str, folder: Path, members: Mapping[str, str]) -> None:
+def fetch_archive(
+    url: str, md5: str, folder: Path, members: Mapping[str, str], *, sha256: str | None = None
+) -> None:
     """Takes some members, and no others, out of an archive.
 
     An archive of that name that lies in ``folder`` is used and left there; one that had to be downloaded is
@@ -82,11 +96,13 @@ def fetch_archive(url: str, md5: str, folder: Path, members: Mapping[str, str]) 
       md5: its checksum.
       folder: where the members go.
       members: the name of each inside the archive, and its name in ``folder``.
+      sha256: its other checksum, where it is known.
     """
     name = url.rpartition("/")[2]
     present = os.path.isfile(folder / name)
-    archive = fetch(url, md5, folder, name)
+    archive = fetch(url, md5, folder, name, sha256=sha256)
     unpack(archive, folder, members)
+    remember([folder / member for member in members.values()])
     if not present:
         archive.unlink()
 

@@ -46,7 +46,7 @@ def load(**options: Any) -> Federation:
     Args:
       seed: decides who gets which example.
       users: how many users; 200 if not given.
-      split: ``iid`` or ``dirichlet``; these files do not name writers. ``natural`` reads them from
+      split: ``iid`` or a skewed one; these files do not name writers. ``natural`` reads them from
         ``emnist-digits-train-writers.npy``, if you have them: one id for each training example.
       classes: the digits to keep. They are numbered 0, 1, ... in the order given here.
 

@@ -15,7 +15,14 @@ MD5 = checksums(
     "bef4ecab320f06d8554ea6380940ec79",
     "bb300cfdad3c16e7a12a480ee83cd310",
 )
-SET = like_mnist("Fashion-MNIST", "FashionMNIST/raw", URL, MD5)
+# Not published with the files: as several public programs that download them have it, independently.
+SHA256 = checksums(
+    "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
+    "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
+    "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
+    "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
+)
+SET = like_mnist("Fashion-MNIST", "FashionMNIST/raw", URL, MD5, SHA256)
 
 
 @called_like(SET.load)
@@ -34,7 +41,7 @@ def load(**options: Any) -> Federation:
     Args:
       seed: decides who gets which example.
       users: how many users; 200 if not given.
-      split: ``iid`` or ``dirichlet``; this data does not name owners. ``natural`` reads them from
+      split: ``iid`` or a skewed one; this data does not name owners. ``natural`` reads them from
         ``train-writers.npy``, if you have any.
       classes: the classes to keep. They are numbered 0, 1, ... in the order given here.
 

@@ -1,10 +1,11 @@
-"""Reading data files: whatever is wrong with one is an error that names it."""
+"""Readers of data files: whatever is wrong with one is an error that names it."""
 
 from __future__ import annotations
 
 import codecs
 import csv
 import gzip
+import io
 import os
 import zlib
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from fedward.base.limited_files import LimitedUnpacking, limited_lines, require_modest_archive
 from fedward.base.validate import InvalidValue
 from fedward.datasets.directory import MissingFile
 
@@ -37,8 +39,9 @@ def explain_read_errors(path: Path, what: str) -> Iterator[None]:
 
 
 def open_binary(path: Path) -> BinaryIO:
-    """Opens a file, packed (``.gz``) or not."""
-    return cast(BinaryIO, gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+    """Opens a file, packed (``.gz``) or not; one that unpacks to far more than its size ends in an error."""
+    packed = path.suffix == ".gz"
+    return cast(BinaryIO, io.BufferedReader(LimitedUnpacking(path), _CHUNK)) if packed else path.open("rb")
 
 
 def text_lines(path: Path, what: str) -> Iterator[tuple[int, str]]:
@@ -48,7 +51,7 @@ def text_lines(path: Path, what: str) -> Iterator[tuple[int, str]]:
     alphabets. The last one must end too: where it does not, the file was cut off.
     """
     with explain_read_errors(path, what), open_binary(path) as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(limited_lines(file, path), 1):
             if not line.endswith(b"\n"):
                 raise InvalidValue(f"{path} must end with a line break; its last line, {number}, is cut off")
             try:
@@ -111,6 +114,7 @@ def read_arrays(path: Path, what: str) -> dict[str, NDArray[Any]]:
     [0, 1, 2]
     """
     with explain_read_errors(path, what), path.open("rb") as file:
+        require_modest_archive(file, path)
         try:
             found = np.load(file, allow_pickle=False)
             if isinstance(found, np.ndarray):

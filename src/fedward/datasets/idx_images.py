@@ -22,6 +22,7 @@ from fedward.datasets.directory import MissingFile, require_data_directory
 from fedward.datasets.download import attempt, fetch_packed
 from fedward.datasets.federate import federate, scale_to_unit
 from fedward.datasets.files import read_arrays
+from fedward.datasets.first_seen import require_as_remembered
 from fedward.datasets.idx_layouts import find_together, present, search_places
 from fedward.datasets.partition import Split
 
@@ -72,15 +73,17 @@ class IdxImages:
         users: int | None = None,
         split: str = "iid",
         alpha: float | None = None,
+        classes_per_user: int | None = None,
         classes: Sequence[int] | None = None,
     ) -> Federation:
         """The federation; everything that can be wrong without the files is found before they are read."""
-        how = Split.of(split, users, alpha, usual_users=USERS)
+        how = Split.of(split, users, alpha, classes_per_user, usual_users=USERS)
         kept = check_classes(classes, CLASSES)
         rng = stream(seed, "partition")
         places = search_places(require_data_directory(data_dir), self.folder, self.title, data_dir)
 
         files = self.find_files(places)
+        require_as_remembered(files.values())
         images, labels = self.read_part(files, self.train)
         x, y, chosen = keep_classes(images, labels, kept)
         ids = None
@@ -131,7 +134,9 @@ class IdxImages:
             raise InvalidValue(f"{place} must hold the {self.title} files, got those of {title}")
 
 
-def like_mnist(title: str, folder: str, url: str, md5: Mapping[str, str]) -> IdxImages:
+def like_mnist(
+    title: str, folder: str, url: str, md5: Mapping[str, str], sha256: Mapping[str, str]
+) -> IdxImages:
     """A set in four packed files that are named like MNIST's and can be downloaded one by one."""
     return IdxImages(
         title=title,
@@ -139,7 +144,7 @@ def like_mnist(title: str, folder: str, url: str, md5: Mapping[str, str]) -> Idx
         train="train-",
         test="t10k-",
         source=url,
-        download=partial(fetch_packed, url, md5),
+        download=partial(fetch_packed, url, md5, sha256),
     )
 
 

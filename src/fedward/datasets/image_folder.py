@@ -30,6 +30,7 @@ def load(
     users: int | None = None,
     split: str = "natural",
     alpha: float | None = None,
+    classes_per_user: int | None = None,
     size: Sequence[int] | None = None,
     colour: str | None = None,
     test_folder: str | None = None,
@@ -56,13 +57,13 @@ def load(
       folder: the folder, from DIR.
       seed: decides who gets which picture.
       users: how many users; 10 if not given, or all with the split ``natural``.
-      split: ``natural``, ``iid`` or ``dirichlet``.
+      split: ``natural``, ``iid``, ``dirichlet``, ``label_skew`` or ``quantity_skew``.
       size: height and width that every picture is scaled to.
       colour: ``grey`` or ``rgb``, which every picture is converted to.
       test_folder: a folder of test pictures, from DIR.
       test_share: what is held out for testing if there is none.
     """
-    how = Split.of(split, users, alpha, usual_users=USERS)
+    how = Split.of(split, users, alpha, classes_per_user, usual_users=USERS)
     scaled = _check_size(size)
     check_colour(colour)
     open_unit("test share", test_share)

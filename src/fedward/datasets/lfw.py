@@ -34,6 +34,7 @@ def load(
     users: int | None = None,
     split: str = "natural",
     alpha: float | None = None,
+    classes_per_user: int | None = None,
 ) -> Federation:
     """Faces of 48 x 48 pixels in colour: x / 255 in ``[n, 3, 48, 48]``; label 0 female, 1 male.
 
@@ -58,12 +59,12 @@ def load(
       seed: decides who gets which example.
       source: ``arrays`` or ``images``.
       users: how many users; 10 if not given, or all persons with the split ``natural``.
-      split: ``natural`` (a user is a person), ``iid`` or ``dirichlet``.
+      split: ``natural`` (a user is a person), ``iid`` or a skewed one.
 
     Huang, Ramesh, Berg and Learned-Miller, Labeled faces in the wild, 2007. Gender: Afifi and Abdelhamed,
     AFIF4, 2017.
     """
-    how = Split.of(split, users, alpha, usual_users=USERS)
+    how = Split.of(split, users, alpha, classes_per_user, usual_users=USERS)
     train, test, _ = _read(source, data_dir)
     rng = stream(seed, "partition")
     return federate(
@@ -80,6 +81,7 @@ def properties(
     users: int | None = None,
     split: str = "natural",
     alpha: float | None = None,
+    classes_per_user: int | None = None,
     threshold: float = 0.5,
 ) -> tuple[Tensor, Tensor]:
     """Which examples have a property: for each of ``federation.examples``, and for each of its test examples.
@@ -89,15 +91,16 @@ def properties(
 
     Args:
       name: one of ``races`` or of ``attr_names``, or a column of ``people.csv``.
-      seed: as for ``load``, like the next five.
+      seed: as for ``load``, like the next six.
       data_dir: as for ``load``.
       source: as for ``load``.
       users: as for ``load``.
       split: as for ``load``.
       alpha: as for ``load``.
+      classes_per_user: as for ``load``.
       threshold: a property that is known as a probability holds above this.
     """
-    how = Split.of(split, users, alpha, usual_users=USERS)
+    how = Split.of(split, users, alpha, classes_per_user, usual_users=USERS)
     half_open_unit("threshold", threshold)
     train, test, path = _read(source, data_dir)
     one_of(f"property of {path}", name, train.properties)

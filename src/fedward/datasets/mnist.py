@@ -15,7 +15,14 @@ MD5 = checksums(
     "9fb629c4189551a2d022fa330f9573f3",
     "ec29112dd5afa0611ce80d1b7f02629c",
 )
-SET = like_mnist("MNIST", "MNIST/raw", URL, MD5)
+# Not published with the files: as several public programs that download them have it, independently.
+SHA256 = checksums(
+    "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+    "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+    "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+    "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+)
+SET = like_mnist("MNIST", "MNIST/raw", URL, MD5, SHA256)
 
 
 @called_like(SET.load)
@@ -33,7 +40,8 @@ def load(**options: Any) -> Federation:
     Args:
       seed: decides who gets which example.
       users: how many users; 200 if not given, or all writers with the split ``natural``.
-      split: ``iid``, ``dirichlet``, or ``natural``: a user is a writer, and bears the writer's id as name.
+      split: ``iid``, ``dirichlet``, ``label_skew``, ``quantity_skew``, or ``natural``: a user is a writer and
+        bears the writer's id as name.
       classes: the digits to keep. They are numbered 0, 1, ... in the order given here.
 
     LeCun, Cortes and Burges, The MNIST database of handwritten digits, 1998. The writers: Yadav and Bottou,

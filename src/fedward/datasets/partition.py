@@ -60,6 +60,75 @@ def dirichlet(labels: NDArray[Any], users: int, alpha: float, rng: np.random.Gen
     return owners
 
 
+def label_skew(labels: NDArray[Any], users: int, classes_per_user: int, rng: np.random.Generator) -> Owners:
+    """Gives every user examples of so many classes, and none of the others.
+
+    Each user draws its classes among those that the fewest users have so far, so that no class has more than
+    one user more than another. The examples of a class are dealt out evenly to the users that have it.
+
+    Args:
+      labels: the class of each example.
+      users: how many users there are.
+      classes_per_user: how many classes each has, at most as many as there are.
+      rng: the stream to draw from.
+
+    >>> labels = np.repeat(np.arange(10), 20)
+    >>> owners = label_skew(labels, 20, 2, np.random.default_rng(0))
+    >>> {len(set(labels[owners == user])) for user in range(20)}, np.unique(np.bincount(owners)).tolist()
+    ({2}, [10])
+
+    Li, Diao, Chen and He, Federated learning on non-IID data silos: an experimental study, 2022 (#C = k).
+    """
+    labels = np.asarray(labels)
+    _check_users(users, len(labels))
+    _, class_of, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    if whole("classes per user", classes_per_user) > len(sizes):
+        raise InvalidValue(
+            f"classes per user must be at most the {len(sizes)} that there are, got {classes_per_user}"
+        )
+    if users * classes_per_user < len(sizes):
+        raise InvalidValue(
+            f"every class needs a user: {users} users of {classes_per_user} classes each are too few for "
+            f"{len(sizes)} classes"
+        )
+    having: list[list[int]] = [[] for _ in sizes]
+    taken = np.zeros(len(sizes))
+    for user in range(users):
+        chosen = np.argsort(taken + rng.random(len(sizes)))[:classes_per_user]
+        taken[chosen] += 1
+        for label in chosen:
+            having[label].append(user)
+    owners = np.empty(len(labels), dtype=np.int64)
+    for label, (size, own) in enumerate(zip(sizes, having, strict=True)):
+        if size < len(own):
+            raise InvalidValue(
+                f"a class of {size} examples cannot be dealt out to {len(own)} users: fewer users, or fewer "
+                "classes per user, would work"
+            )
+        owners[class_of == label] = rng.permutation(np.resize(rng.permutation(own), size))
+    return owners
+
+
+def quantity_skew(num_examples: int, users: int, alpha: float, rng: np.random.Generator) -> Owners:
+    """Skews sizes alone: all users have the same mix of labels, up to chance.
+
+    (q_1, ..., q_N) ~ Dirichlet(α, ..., α), and user u gets a share q_u of the shuffled examples. A draw that
+    leaves a user without examples is drawn again, at most 1000 times.
+
+    Args:
+      num_examples: how many there are.
+      users: how many users there are.
+      alpha: the concentration α, above 0.
+      rng: the stream to draw from.
+
+    >>> sorted(np.bincount(quantity_skew(100, 4, 0.5, np.random.default_rng(0))).tolist())
+    [9, 20, 31, 40]
+
+    Li, Diao, Chen and He, Federated learning on non-IID data silos: an experimental study, 2022.
+    """
+    return dirichlet(np.zeros(num_examples), users, alpha, rng)
+
+
 def natural(ids: NDArray[Any], users: int | None, rng: np.random.Generator) -> Owners:
     """Keeps the owners that the data names: all of them, or a random choice of ``users``.
 
@@ -86,9 +155,10 @@ class Split:
     """A named way to give examples to users.
 
     Args:
-      name: ``iid``, ``dirichlet`` or ``natural``.
+      name: ``iid``, ``dirichlet``, ``label_skew``, ``quantity_skew`` or ``natural``.
       users: how many users; a natural split may leave it out and then keeps everybody.
-      alpha: the concentration of a Dirichlet split, and of no other.
+      alpha: the concentration of a Dirichlet split or quantity skew, and of no other.
+      classes_per_user: of a label skew, and of no other.
 
     >>> split = Split(name="iid", users=2)
     >>> np.bincount(split.assign(np.zeros(6), np.random.default_rng(0))).tolist()
@@ -98,21 +168,39 @@ class Split:
     name: str
     users: int | None = None
     alpha: float | None = None
+    classes_per_user: int | None = None
 
     def __post_init__(self) -> None:
         one_of("split", self.name, SPLITS)
         if self.users is not None or self.name != "natural":
             whole("number of users", self._require("a number of users", self.users))
-        if self.name == "dirichlet":
+        if self.name in ("dirichlet", "quantity_skew"):
             positive("alpha", self._require("an alpha", self.alpha))
         elif self.alpha is not None:
             raise InvalidValue(f"alpha must be left out with split {self.name}, got {self.alpha}")
+        if self.name == "label_skew":
+            whole("classes per user", self._require("classes_per_user", self.classes_per_user))
+        elif self.classes_per_user is not None:
+            raise InvalidValue(
+                f"classes_per_user must be left out with split {self.name}, got {self.classes_per_user}"
+            )
 
     @classmethod
-    def of(cls, name: str, users: int | None, alpha: float | None, *, usual_users: int) -> Split:
+    def of(
+        cls,
+        name: str,
+        users: int | None,
+        alpha: float | None,
+        classes_per_user: int | None = None,
+        *,
+        usual_users: int,
+    ) -> Split:
         """A split in which ``users``, if not given, is a data set's usual number; natural: everybody."""
         return cls(
-            name=name, users=usual_users if users is None and name != "natural" else users, alpha=alpha
+            name=name,
+            users=usual_users if users is None and name != "natural" else users,
+            alpha=alpha,
+            classes_per_user=classes_per_user,
         )
 
     def assign(
@@ -139,6 +227,14 @@ class Split:
         users, alpha = self._require("a number of users", self.users), self._require("an alpha", self.alpha)
         return dirichlet(labels, users, alpha, rng)
 
+    def _label_skew(self, labels: NDArray[Any], rng: np.random.Generator, ids: object) -> Owners:
+        users = self._require("a number of users", self.users)
+        return label_skew(labels, users, self._require("classes_per_user", self.classes_per_user), rng)
+
+    def _quantity_skew(self, labels: NDArray[Any], rng: np.random.Generator, ids: object) -> Owners:
+        users, alpha = self._require("a number of users", self.users), self._require("an alpha", self.alpha)
+        return quantity_skew(len(labels), users, alpha, rng)
+
     def _natural(self, labels: NDArray[Any], rng: np.random.Generator, ids: NDArray[Any] | None) -> Owners:
         if ids is None:
             raise InvalidValue(
@@ -152,6 +248,8 @@ class Split:
 SPLITS: dict[str, Callable[[Split, NDArray[Any], np.random.Generator, NDArray[Any] | None], Owners]] = {
     "iid": Split._iid,
     "dirichlet": Split._dirichlet,
+    "label_skew": Split._label_skew,
+    "quantity_skew": Split._quantity_skew,
     "natural": Split._natural,
 }
 

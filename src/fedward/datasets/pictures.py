@@ -13,6 +13,7 @@ from fedward.base.validate import InvalidValue, one_of
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
 COLOURS = {"grey": "L", "rgb": "RGB"}
+_MOST_PIXELS = 1 << 26
 _CONVERTIBLE = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr")
 
 
@@ -39,6 +40,11 @@ def read_picture(
     """
     try:
         with Image.open(path, formats=("PNG", "JPEG")) as file:
+            # What is unpacked is as large as it says, however small the file is.
+            if file.height * file.width > _MOST_PIXELS:
+                raise InvalidValue(
+                    f"{path} must have at most {_MOST_PIXELS:,} pixels, got {file.height:,} x {file.width:,}"
+                )
             _check(path, file.mode, (file.height, file.width), expected)
             # Before cutting and scaling: the numbers of a palette cannot be averaged.
             picture = file.convert(COLOURS[colour] if colour is not None else _own(file.mode))

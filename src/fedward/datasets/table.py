@@ -43,6 +43,7 @@ def load(
     users: int | None = None,
     split: str = "natural",
     alpha: float | None = None,
+    classes_per_user: int | None = None,
     test_file: str | None = None,
     test_share: float = 0.2,
 ) -> Federation:
@@ -69,11 +70,11 @@ def load(
       label: the column with the class.
       features: the columns that are used, in this order; all others if not given.
       users: how many users; 10 if not given, or all with the split ``natural``.
-      split: ``natural``, ``iid`` or ``dirichlet``.
+      split: ``natural``, ``iid``, ``dirichlet``, ``label_skew`` or ``quantity_skew``.
       test_file: a file of test rows with the same columns, from DIR; its users do not matter.
       test_share: what is held out for testing if there is none.
     """
-    how = Split.of(split, users, alpha, usual_users=USERS)
+    how = Split.of(split, users, alpha, classes_per_user, usual_users=USERS)
     open_unit("test share", test_share)
     _check_columns(user, label, features)
     rng = stream(seed, "partition")

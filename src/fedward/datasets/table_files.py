@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 from array import array
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedward.base.limited_files import TooLarge, most_unpacked, size_text
 from fedward.base.validate import InvalidValue
 from fedward.datasets.columns import Table, Wanted, table_of
 from fedward.datasets.federate import scale_to_unit
@@ -39,7 +41,7 @@ def read_csv(path: Path, wanted: Wanted) -> Table:
         lines.append(line)
         for column, cell in zip(cells, row, strict=True):
             column.append(cell)
-    columns = {name: np.array(cell, dtype=str) for name, cell in zip(header, cells, strict=True)}
+    columns = {name: _texts(path, name, cell) for name, cell in zip(header, cells, strict=True)}
     return table_of(path, columns, wanted, [f"line {line}" for line in lines])
 
 
@@ -50,8 +52,14 @@ def read_parquet(path: Path, wanted: Wanted) -> Table:
     except ImportError as error:
         raise InvalidValue("reading Parquet needs pyarrow: pip install 'fedward[parquet]'") from error
     try:
-        content = parquet.read_table(path)
-        columns = {name: _from_arrow(content.column(name)) for name in content.column_names}
+        file = parquet.ParquetFile(path)
+        _require_modest(path, file.metadata)
+        # Packed, a text stands there once for all rows that have it.
+        texts = [each.name for each in file.schema_arrow if str(each.type) in ("string", "large_string")]
+        content = parquet.ParquetFile(path, read_dictionary=texts).read()
+        columns = {name: _from_arrow(path, name, content.column(name)) for name in content.column_names}
+    except InvalidValue:
+        raise
     except Exception as error:  # a damaged file makes pyarrow raise almost anything
         raise InvalidValue(f"{path} must be a whole Parquet file: {error}") from error
     return table_of(path, columns, wanted, [f"row {row}" for row in range(len(content))])
@@ -90,9 +98,30 @@ def _bytes_scaled(x: NDArray[Any]) -> NDArray[Any]:
     return scale_to_unit(x) if x.dtype == np.uint8 else x
 
 
-def _from_arrow(column: Any) -> NDArray[Any]:
-    values = column.to_numpy()
+def _require_modest(path: Path, about: Any) -> None:
+    """Refuses a file whose columns hold far more values than its size is reason for."""
+    groups = (about.row_group(place) for place in range(about.num_row_groups))
+    values = sum(group.column(place).num_values for group in groups for place in range(group.num_columns))
+    _require_at_most(path, 8 * values, f"{values:,} values")
+
+
+def _from_arrow(path: Path, name: str, column: Any) -> NDArray[Any]:
+    # Texts are read as numbers of a list; where one is missing numpy would make a text of that.
+    lists = column.null_count and str(column.type).startswith("dictionary")
+    values = np.array(column.to_pylist(), dtype=object) if lists else column.to_numpy()
     # Text comes as objects; where some is missing it stays objects, and the cell is refused.
     if values.dtype == object and all(isinstance(value, str) for value in values):
-        return np.array(values, dtype=str)
+        return _texts(path, name, values)
     return np.asarray(values)
+
+
+def _texts(path: Path, name: str, cells: Sequence[str] | NDArray[Any]) -> NDArray[Any]:
+    """A column of texts, each of which takes the room of the longest."""
+    longest = max(map(len, cells), default=0)
+    _require_at_most(path, 4 * longest * len(cells), f"{len(cells):,} of up to {longest:,} letters in {name}")
+    return np.array(cells, dtype=str)
+
+
+def _require_at_most(path: Path, size: int, what: str) -> None:
+    if size > (most := most_unpacked(path.stat().st_size)):
+        raise TooLarge(f"{path} must come to at most {size_text(most)}, got {size_text(size)}: {what}")

@@ -6,7 +6,8 @@ import itertools
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,6 +15,7 @@ import torch
 from fedward.backends import InProcess
 from fedward.backends.compute import Compute
 from fedward.base.validate import InvalidValue
+from fedward.core.algorithm import Algorithm
 from fedward.core.failure import TrainingFailed
 from fedward.core.poison import poison_data
 from fedward.core.receive import receive
@@ -25,6 +27,7 @@ from fedward.studies.training.setup import Setup
 # Not more than a person waits for.
 _LONG = 3.0
 _MOST_JOBS = 200
+_SHORT = {"epochs": 20, "steps": 200}
 _TEST_EXAMPLES = 500
 # Rows that a rule would hold all at once; more of them are not made up for a measurement.
 _MOST_NUMBERS = 10**8
@@ -59,14 +62,15 @@ def calibrate(setup: Setup, compute: Compute, *, seconds: float = 1.0) -> Calibr
         state = setup.algorithm.init(setup.parameters, num_users=setup.federation.num_users)
         adversary = setup.attack.adversary if setup.attack else None
         seed = setup.experiment.seed
-        plan = plan_round(setup.algorithm, state, setup.federation.roster, adversary, seed)
+        algorithm, times_as_long = _shortened(setup.algorithm)
+        plan = plan_round(algorithm, state, setup.federation.roster, adversary, seed)
         plan = poison_data(plan, setup.federation, seed)
         if not plan.jobs:
             return None
         times, rows = _jobs(backend, plan, seconds)
         return Calibration(
-            job=float(np.mean(times)),
-            job_error=float(np.std(times, ddof=1)) / math.sqrt(len(times)) if len(times) > 1 else 0.0,
+            job=times_as_long * float(np.mean(times)),
+            job_error=times_as_long * _standard_error(times),
             jobs=len(times),
             finish=_finish(setup, state, plan, rows, seed),
             evaluation=_evaluation(setup, backend, state),
@@ -75,6 +79,23 @@ def calibrate(setup: Setup, compute: Compute, *, seconds: float = 1.0) -> Calibr
         return None  # what does not train is said by the training, not by a guess of how long it takes
     finally:
         backend.close()
+
+
+def _shortened(algorithm: Algorithm) -> tuple[Algorithm, float]:
+    """The algorithm with local trainings as short as a measurement; how many times as long they really are.
+
+    A trainer of somebody's own is shortened too if it has such fields, and is not if it minds.
+    """
+    local: Any = algorithm.local
+    for key, most in _SHORT.items():
+        count = getattr(local, key, None)
+        if isinstance(count, int) and count > most and is_dataclass(type(local)):
+            return replace(algorithm, local=replace(local, **{key: most})), count / most
+    return algorithm, 1.0
+
+
+def _standard_error(times: list[float]) -> float:
+    return float(np.std(times, ddof=1)) / math.sqrt(len(times)) if len(times) > 1 else 0.0
 
 
 def _jobs(backend: InProcess, plan: Plan, seconds: float) -> tuple[list[float], list[Row]]:

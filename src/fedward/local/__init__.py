@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fedward.core.types import LocalTrainer
+from fedward.local.class_means import ClassMeans
 from fedward.local.dp_sgd import DPSGD
 from fedward.local.full_gradient import FullGradient
 from fedward.local.noisy_gradient import NoisyGradient
@@ -15,12 +16,14 @@ LOCAL_TRAINERS: dict[str, type[LocalTrainer]] = {
     "full_gradient": FullGradient,
     "dp_sgd": DPSGD,
     "noisy_gradient": NoisyGradient,
+    "class_means": ClassMeans,
 }
 
 __all__ = [
     "DPSGD",
     "LOCAL_TRAINERS",
     "SGD",
+    "ClassMeans",
     "FullGradient",
     "NoisyGradient",
     "ProjectedSGD",

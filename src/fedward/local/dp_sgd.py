@@ -31,6 +31,7 @@ from fedward.core.types import Bounds
 from fedward.local.per_example import ClipsItself, check_separable, clipped_sum, examine
 from fedward.local.per_example.record import Layer
 from fedward.local.schedule import decayed, decisive_rounds
+from fedward.local.sgd import MOST_STEPS
 from fedward.privacy.events import Adjacency, multiplier
 from fedward.privacy.guarantee import Unit
 
@@ -98,7 +99,7 @@ class DPSGD:
         positive("learning rate", self.learning_rate)
         rate("probability", self.probability)
         positive("expected batch", self.expected_batch)
-        whole("steps", self.steps)
+        whole("steps", self.steps, at_most=MOST_STEPS)
         check_own_noise(self.noise_multiplier, self.clip_bound)
         half_open_unit("momentum", self.momentum)
         non_negative("weight decay", self.weight_decay)

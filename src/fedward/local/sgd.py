@@ -16,6 +16,9 @@ from fedward.core.parameters import FlatModule
 from fedward.core.types import Bounds
 from fedward.local.schedule import decayed, decisive_rounds
 
+# No training comes near them: a zero too many is said, and not waited for.
+_MOST_EPOCHS, MOST_STEPS = 10**6, 10**9
+
 
 @dataclass(frozen=True, kw_only=True)
 class SGD:
@@ -59,9 +62,9 @@ class SGD:
                 f"give either epochs or steps, got epochs={self.epochs} and steps={self.steps}"
             )
         if self.epochs is not None:
-            whole("epochs", self.epochs)
+            whole("epochs", self.epochs, at_most=_MOST_EPOCHS)
         if self.steps is not None:
-            whole("steps", self.steps)
+            whole("steps", self.steps, at_most=MOST_STEPS)
         half_open_unit("momentum", self.momentum)
         non_negative("weight decay", self.weight_decay)
         rate("learning rate decay", self.learning_rate_decay)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from torch import nn
 
@@ -17,10 +18,12 @@ from fedward.core.poison import poison_data
 from fedward.core.receive import receive
 from fedward.core.round import finish_round, plan_round
 from fedward.core.train import check_budget, covers, reserve
-from fedward.core.types import Adversary, Backend, Plan, RoundLog, ServerState
+from fedward.core.types import Adversary, Backend, Job, Plan, RoundLog, ServerState
 from fedward.core.untrainable import FirstUpdates
+from fedward.lockstep.first_round import FirstRounds
+from fedward.lockstep.first_rows import FirstRows, GivenRows
 from fedward.lockstep.row_store import MEMORY, RowStore
-from fedward.lockstep.sharing import Keys, Poisoned, SharedRows
+from fedward.lockstep.sharing import Key, Keys, Poisoned, SharedRows
 from fedward.privacy.budget import Budget
 
 
@@ -63,6 +66,7 @@ class Lockstep:
       seed: of all named streams.
       deduplicate: whether equal jobs run once; off, each is run for itself, for comparison.
       memory: bytes of rows to keep in memory for other trainings; what is more goes to temporary files.
+      given: rows of the first round that were trained before, by the names of ``first_jobs``.
 
     >>> import fedward
     >>> federation = fedward.datasets.digits.load(users=4, seed=0)
@@ -87,30 +91,33 @@ class Lockstep:
         seed: int,
         deduplicate: bool = True,
         memory: int = MEMORY,
+        given: GivenRows | None = None,
     ) -> None:
         self._seed = whole("seed", seed, at_least=0)
         self._model, self._federation, self._backend = model, federation, backend
         self._roster = federation.roster
         self._deduplicate = deduplicate
-        self._first_rows = RowStore(memory)
+        self._first_rows = FirstRows(RowStore(memory), given)
+        self._first = FirstRounds()
         self._poisoned = Poisoned()
         # With the algorithms themselves, so that no other one gets their identity.
         self._first_updates: dict[int, tuple[Algorithm, FirstUpdates]] = {}
+        # Kinds of trainings that were checked, with what they are known by.
+        self._checked: dict[tuple[int, int, int], tuple[Algorithm, Adversary | None]] = {}
         self.asked = 0
         self.run = 0
 
     def start(self, trainings: Sequence[Training]) -> list[ServerState]:
         """Checks the trainings, as ``train`` does, and gives their states before the first round."""
-        checked: set[tuple[int, int, int]] = set()
         for training in trainings:
             whole("rounds", training.rounds)
             # Replicas differ in their number alone: each kind of training is checked once.
             kind = id(training.algorithm), id(training.adversary), training.rounds
-            if kind not in checked:
-                checked.add(kind)
+            if kind not in self._checked:
                 check_setup(
                     training.algorithm, self._model, self._roster, training.adversary, training.rounds
                 )
+                self._checked[kind] = training.algorithm, training.adversary
             if training.budget is not None:
                 check_budget(training.budget, training.algorithm, self._roster.num_users)
         parameters = ParameterSpec.of(self._model).flatten(self._model)
@@ -128,27 +135,30 @@ class Lockstep:
         A training that has had all its rounds, or whose budget does not afford the next one, comes back as
         it was, with None for its log.
         """
-        self._poisoned.next_round()
-        plans: list[tuple[Plan | None, ServerState]] = []
-        for training, state in zip(trainings, states, strict=True):
-            plan, reserved = None, state
-            if state.round < training.rounds:
-                plan = plan_round(training.algorithm, state, self._roster, training.adversary, self._seed)
-                reserved = reserve(training.algorithm, state, plan)
-                if training.budget is not None and not covers(training.budget, reserved, training.rounds):
-                    plan, reserved = None, state
-            if plan is not None:
-                plan = poison_data(plan, self._federation, self._seed)
-                plan = replace(plan, jobs=tuple(map(self._poisoned.of, plan.jobs)))
-            plans.append((plan, reserved))
+        plans = self._plans(trainings, states)
+        shared: list[bool] = []
+        seen: set[int] = set()
+        for plan, _ in plans:
+            # The rows of such a plan come with the first training that has it.
+            shared.append(plan is not None and (id(plan) in seen or self._first.has(plan)))
+            seen.add(id(plan))
         watched = [self._watched(training, state) for training, state in zip(trainings, states, strict=True)]
-        rows = self._train([plan for plan, _ in plans], first=all(state.round == 0 for state in states))
+        jobs = [
+            () if plan is None or known else plan.jobs for (plan, _), known in zip(plans, shared, strict=True)
+        ]
+        self.asked += sum(
+            len(plan.jobs)
+            for (plan, _), known in zip(plans, shared, strict=True)
+            if plan is not None and known
+        )
+        rows = self._train(jobs, first=all(state.round == 0 for state in states))
         for number, (training, (plan, state)) in enumerate(zip(trainings, plans, strict=True)):
             if plan is None:
                 yield state, None
                 continue
             try:
-                received = receive(training.algorithm, state, plan, rows.of(number), self._seed)
+                taken = partial(receive, training.algorithm, state, plan, rows.of(number), self._seed)
+                received = self._first.received(plan, taken)
             except TrainingFailed as failure:
                 raise failure.at(plan.round, state.replica) from failure
             state, log = finish_round(training.algorithm, state, plan, received, self._seed)
@@ -158,11 +168,42 @@ class Lockstep:
         for updates in watched:
             updates.check()
 
-    def _train(self, plans: Sequence[Plan | None], *, first: bool) -> SharedRows:
-        """The rows of all plans; each job runs when its row is taken, unless an equal one has run."""
+    def first_jobs(self, trainings: Sequence[Training]) -> Iterator[list[tuple[Key, Job]]]:
+        """The jobs of each training's first round that others could share, each with its name."""
+        keys = Keys(poisoned=self._poisoned)
+        for plan, _ in self._plans(trainings, self.start(trainings)):
+            named = [] if plan is None else [(keys.of(job), job) for job in plan.jobs]
+            yield [(name, job) for name, job in named if isinstance(name, tuple)]
+
+    def _plans(
+        self, trainings: Sequence[Training], states: Sequence[ServerState]
+    ) -> list[tuple[Plan | None, ServerState]]:
+        """Each training's next round, and its state with what that costs; None where there is none."""
+        self._poisoned.next_round()
+        self._first.next_call()
+        plans: list[tuple[Plan | None, ServerState]] = []
+        for training, state in zip(trainings, states, strict=True):
+            plan, reserved = None, state
+            if state.round < training.rounds:
+                plan = self._plan(training, state)
+                reserved = reserve(training.algorithm, state, plan)
+                if training.budget is not None and not covers(training.budget, reserved, training.rounds):
+                    plan, reserved = None, state
+            if plan is not None and plan.adversary is not None:
+                plan = poison_data(plan, self._federation, self._seed)
+                plan = replace(plan, jobs=tuple(map(self._poisoned.of, plan.jobs)))
+            plans.append((plan, reserved))
+        return plans
+
+    def _plan(self, training: Training, state: ServerState) -> Plan:
+        make = self._first.plan if self._deduplicate else plan_round
+        return make(training.algorithm, state, self._roster, training.adversary, self._seed)
+
+    def _train(self, jobs: Sequence[Sequence[Job]], *, first: bool) -> SharedRows:
+        """The rows of all jobs; each runs when its row is taken, unless an equal one has run."""
         rows = SharedRows(
             self._backend,
-            [() if plan is None else plan.jobs for plan in plans],
+            jobs,
             Keys(distinct=not self._deduplicate, poisoned=self._poisoned),
             held=RowStore(self._first_rows.free),
             kept=self._first_rows if first and self._deduplicate else None,
@@ -182,3 +223,4 @@ class Lockstep:
     def forget(self) -> None:
         """Drops the rows of the first round: no more trainings will start."""
         self._first_rows.clear()
+        self._first.clear()

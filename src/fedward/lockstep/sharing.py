@@ -12,6 +12,7 @@ from torch import Tensor
 
 from fedward.core.examples import Examples, Ragged
 from fedward.core.types import Backend, Job, Row
+from fedward.lockstep.first_rows import FirstRows
 from fedward.lockstep.row_store import RowStore
 
 Key = Hashable
@@ -108,7 +109,7 @@ class SharedRows:
         keys: Keys,
         *,
         held: RowStore,
-        kept: RowStore | None = None,
+        kept: RowStore | FirstRows | None = None,
         arrived: Callable[[], None] = lambda: None,
     ) -> None:
         self._names = [[keys.of(job) for job in jobs] for jobs in plans]

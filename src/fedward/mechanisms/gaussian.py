@@ -9,9 +9,11 @@ import torch
 from dp_accounting import DpEvent, GaussianDpEvent
 from torch import Tensor
 
-from fedward.base.randomness import SOURCES, Source, system_normal
+from fedward.base.randomness import SOURCES, Source
 from fedward.base.validate import one_of, positive
+from fedward.core.grid import Grid
 from fedward.core.types import Cohorts, MechanismState, Sensitivity
+from fedward.mechanisms.exact_gaussian import ExactGaussian
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +28,8 @@ class GaussianNoise:
     Args:
       multiplier: z, the papers' σ.
       source: ``seeded`` is reproducible, and whoever knows the seed can subtract the noise: for research.
-        ``system`` takes every bit from the operating system: for production. Neither is hardened against
-        attacks on floating-point arithmetic (Mironov 2012).
+        ``system`` takes every bit from the operating system and draws exactly, on a grid of integers: for
+        production. Seeded noise is drawn in floating point, whose bits can betray it (Mironov 2012).
 
     >>> GaussianNoise(multiplier=0.0)
     Traceback (most recent call last):
@@ -44,15 +46,24 @@ class GaussianNoise:
         positive("noise multiplier", self.multiplier)
         one_of("noise source", self.source, SOURCES)
 
+    @property
+    def exact(self) -> bool:
+        """Whether its noise is drawn on a grid, by integers alone."""
+        return self.source == "system"
+
+    def grid(self, bound: float) -> Grid:
+        return ExactGaussian.of(self.multiplier, bound).grid
+
     def init(self, parameters: Tensor) -> MechanismState:
         return ()
 
     def privatise(
         self, aggregate: Tensor, sensitivity: Sensitivity, state: MechanismState, rng: np.random.Generator
     ) -> tuple[Tensor, MechanismState]:
-        size = aggregate.numel()
-        normal = rng.standard_normal(size) if self.source == "seeded" else system_normal(size)
-        noise = torch.from_numpy(normal).mul_(sensitivity.times(self.multiplier)).view_as(aggregate)
+        if self.exact:
+            return ExactGaussian.of(self.multiplier, sensitivity.row).release(aggregate, sensitivity), state
+        normal = torch.from_numpy(rng.standard_normal(aggregate.numel()))
+        noise = normal.mul_(sensitivity.times(self.multiplier)).view_as(aggregate)
         return aggregate + noise, state
 
     def event(self, ratio: float, cohorts: Cohorts) -> DpEvent:

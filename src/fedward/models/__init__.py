@@ -22,6 +22,7 @@ from fedward.models.cifar_cnn import cifar_cnn
 from fedward.models.digits_cnn import digits_cnn
 from fedward.models.emnist_cnn import emnist_cnn
 from fedward.models.lfw_cnn import lfw_cnn
+from fedward.models.linear_head import linear_head
 from fedward.models.logistic_regression import logistic_regression
 from fedward.models.mlp import mlp
 from fedward.models.mnist_cnn import mnist_cnn
@@ -43,6 +44,7 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "resnet18_light": resnet18_light,
     "lfw_cnn": lfw_cnn,
     "logistic_regression": logistic_regression,
+    "linear_head": linear_head,
     "mlp": mlp,
     **TEXT_MODELS,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from fedward.base.limited_files import read_archive
 from fedward.base.validate import InvalidValue
 from fedward.core.digest import tensor_digest
 from fedward.core.parameters import ParameterSpec
@@ -49,7 +51,8 @@ def load_weights(
 ) -> InitialWeights:
     """Puts weights from a file into a model, in place.
 
-    The file is one that ``fedward pretrain`` wrote, or a ``state_dict`` such as the ``model.pt`` of a run.
+    The file is one that ``fedward pretrain`` wrote, a ``state_dict`` such as the ``model.pt`` of a run, or
+    one of safetensors, by its ending.
     All parameters must be there and have the model's shapes, except those of its last layer: if their shapes
     differ they stay as they are. Nothing in the file is run.
 
@@ -102,7 +105,7 @@ def _read(
 ) -> tuple[Mapping[str, Tensor], str, Mapping[str, Any] | None]:
     """The tensors of a file that are to be parameters; what the file is, in words, and trained on what."""
     try:
-        content = path.read_bytes()
+        content = read_archive(path)
     except FileNotFoundError:
         raise InvalidValue(
             f"weights: there is no file {path}; fedward pretrain writes such a file, and "
@@ -110,6 +113,8 @@ def _read(
         ) from None
     except OSError as error:
         raise InvalidValue(f"weights {path} cannot be read: {error.strerror or error}") from error
+    if path.suffix == ".safetensors":
+        return _safetensors(content, path), str(path), None
     if not weights_file.is_weights_file(content):
         return _state_dict(content, path, model), str(path), None
     about, tensors = weights_file.from_bytes(content, f"weights {path}")
@@ -127,6 +132,20 @@ def _read(
     if learns_words and about.vocabulary != weights_file.words_digest(vocabulary):
         raise InvalidValue(f"weights {path} must be of the same words in the same order as the data's")
     return tensors, f"{path}, {about}", about.data
+
+
+def _safetensors(content: bytes, path: Path) -> Mapping[str, Tensor]:
+    try:
+        read = importlib.import_module("safetensors.torch").load
+    except ImportError as error:
+        raise InvalidValue(
+            "reading .safetensors needs safetensors: pip install 'fedward[features]'"
+        ) from error
+    try:
+        tensors: Mapping[str, Tensor] = read(content)
+    except Exception as error:  # its own kind of error, which nobody need know
+        raise InvalidValue(f"weights {path} must be a whole file of safetensors: {error}") from error
+    return tensors
 
 
 def _state_dict(content: bytes, path: Path, model: nn.Module) -> Mapping[str, Tensor]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import io
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
+from fedward.base.limited_files import read_archive
 from fedward.base.validate import InvalidValue
 from fedward.core.parameters import ParameterSpec
 
@@ -19,9 +21,11 @@ def read_target(path: Path | None, model: nn.Module) -> Tensor | None:
     module = copy.deepcopy(model)
     wrong = f"target model {path} must hold the state_dict of this model"
     try:
-        stored = torch.load(path, weights_only=True)
+        stored = torch.load(io.BytesIO(read_archive(path)), weights_only=True)
     except FileNotFoundError:
         raise InvalidValue(f"target model: there is no file {path}") from None
+    except InvalidValue as error:
+        raise InvalidValue(f"target model: {error}") from error
     except Exception as error:  # a file of any other kind makes torch raise almost anything
         # What torch says is about running what is in such files, which nobody should.
         raise InvalidValue(f"{wrong}, got another kind of file or a damaged one") from error

@@ -23,6 +23,7 @@ from fedward.presets.adaptive_clipping import adaptive_clipping
 from fedward.presets.averaging import fedavg, fedsgd
 from fedward.presets.central_dp import central_dp, clip_norm_decay
 from fedward.presets.composed import composed
+from fedward.presets.dp_ftrl import dp_ftrl
 from fedward.presets.local_privacy import dopamine, insdp_fedavg, insdp_fedsgd, ldp_fedsgd, local_dp
 from fedward.presets.norm_bounding import norm_bounding, weak_dp
 from fedward.presets.robust import bulyan, geometric_median, krum, median, multi_krum, robust, trimmed_mean
@@ -35,6 +36,7 @@ PRESETS: dict[str, Callable[..., Algorithm]] = {
     "central_dp": central_dp,
     "clip_norm_decay": clip_norm_decay,
     "adaptive_clipping": adaptive_clipping,
+    "dp_ftrl": dp_ftrl,
     "norm_bounding": norm_bounding,
     "weak_dp": weak_dp,
     "krum": krum,
@@ -60,6 +62,7 @@ __all__ = [
     "clip_norm_decay",
     "composed",
     "dopamine",
+    "dp_ftrl",
     "fedavg",
     "fedsgd",
     "geometric_median",

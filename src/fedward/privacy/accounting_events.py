@@ -1,4 +1,4 @@
-"""The events of dp_accounting, imported without the accountants of that package.
+"""The events of dp_accounting, imported without the accountants of that package, and one of our own.
 
 Importing the package imports all of its accountants, and with them most of scipy: four times what the events
 and fedward's own accountant need. Whoever imports the package later gets the same classes.
@@ -7,6 +7,7 @@ and fedward's own accountant need. Whoever imports the package later gets the sa
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 
@@ -43,6 +44,18 @@ from dp_accounting.dp_event import (  # noqa: E402
     SelfComposedDpEvent,
 )
 
+
+@dataclass(frozen=True)
+class RandomAllocationDpEvent(DpEvent):  # type: ignore[misc]
+    """A whole epoch: every record is in exactly one of ``epoch`` runs of ``event``, which one is uniform.
+
+    dp_accounting has no such event, and its accountants refuse it.
+    """
+
+    epoch: int
+    event: DpEvent
+
+
 __all__ = [
     "ComposedDpEvent",
     "DpEvent",
@@ -50,6 +63,7 @@ __all__ = [
     "NoOpDpEvent",
     "NonPrivateDpEvent",
     "PoissonSampledDpEvent",
+    "RandomAllocationDpEvent",
     "SampledWithoutReplacementDpEvent",
     "SelfComposedDpEvent",
 ]

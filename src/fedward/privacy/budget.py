@@ -39,13 +39,13 @@ class Budget:
         one_of("accountant", self.accountant, ACCOUNTANTS)
 
     def covers(self, ledger: Ledger, rounds: int) -> bool:
-        """Whether a ledger, its open reservation included, is within the budget.
+        """Whether a ledger, open reservations included, is within the budget.
 
         Asked before each of many rounds with the same event it costs next to nothing: the first time it is
         found out how many of them fit in.
 
         Args:
-          ledger: with the next round reserved.
+          ledger: with the next round reserved, at least.
           rounds: how many rounds the whole training has.
         """
         whole("rounds", rounds)
@@ -56,7 +56,7 @@ class Budget:
         event = ledger.spending[-1][0]
         others = [(other, count) for other, count in ledger.spending if other != event]
         count = sum(number for _, number in ledger.spending) - sum(number for _, number in others)
-        to_come = max(0, rounds - ledger.rounds - (ledger.reserved is not None))
+        to_come = max(0, rounds - ledger.rounds - ledger.rounds_reserved)
         affordable = affordable_count(
             mechanisms(others),
             mechanisms([(event, 1)]),

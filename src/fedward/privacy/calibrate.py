@@ -12,7 +12,7 @@ from fedward.privacy.events import ADJACENCIES, Adjacency
 from fedward.privacy.moments import moments
 from fedward.privacy.pld import LEAST_NOISE, MOST_EPSILON, NoiseTooSmall, require_a_grid
 from fedward.privacy.rounding import round_up_digits
-from fedward.privacy.spending import is_fixed_size, mechanisms
+from fedward.privacy.spending import is_allocated, is_fixed_size, mechanisms
 
 # The noise found is at most this much above the least there is.
 _TOLERANCE = 5e-5
@@ -108,7 +108,7 @@ def rounds_for(
 def _meets(epsilon: float, delta: float, event: DpEvent, rounds: int, adjacency: Adjacency) -> bool:
     """Whether so little noise is enough, by a bound that takes no time where ``pld`` takes seconds."""
     spent = mechanisms([(event, rounds)])
-    if not spent or is_fixed_size(spent) or moments(spent, delta, adjacency) > epsilon:
+    if not spent or is_fixed_size(spent) or is_allocated(spent) or moments(spent, delta, adjacency) > epsilon:
         return False
     try:
         require_a_grid(spent, delta, adjacency)

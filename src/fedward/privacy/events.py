@@ -1,4 +1,4 @@
-"""The seven kinds of dp_accounting's events that fedward uses: checked, folded and written as JSON."""
+"""The eight kinds of events that fedward uses: checked, folded and written as JSON."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from fedward.privacy.accounting_events import (
     NonPrivateDpEvent,
     NoOpDpEvent,
     PoissonSampledDpEvent,
+    RandomAllocationDpEvent,
     SampledWithoutReplacementDpEvent,
     SelfComposedDpEvent,
 )
@@ -66,7 +67,7 @@ def times(value: int) -> int:
 
 
 def check_event(event: DpEvent) -> DpEvent:
-    """A copy of an event that is one of the seven kinds, with every value in range."""
+    """A copy of an event that is one of the eight kinds, with every value in range."""
     return event_from_json(event_to_json(event))
 
 
@@ -121,6 +122,10 @@ def _size(value: int) -> int:
     return int(whole("number of records", value))
 
 
+def _epoch(value: int) -> int:
+    return int(whole("rounds of an epoch", value))
+
+
 def _all_to_json(events: Any) -> list[dict[str, Any]]:
     return [event_to_json(event) for event in events]
 
@@ -153,6 +158,7 @@ _KINDS: dict[str, tuple[Any, dict[str, _Codec]]] = {
         SampledWithoutReplacementDpEvent,
         {"source_dataset_size": (_size, _size), "sample_size": (_size, _size), "event": _EVENT},
     ),
+    "RandomAllocationDpEvent": (RandomAllocationDpEvent, {"epoch": (_epoch, _epoch), "event": _EVENT}),
     "NonPrivateDpEvent": (NonPrivateDpEvent, {}),
     "NoOpDpEvent": (NoOpDpEvent, {}),
     "SelfComposedDpEvent": (SelfComposedDpEvent, {"event": _EVENT, "count": (times, times)}),

@@ -10,7 +10,12 @@ from typing import Literal, get_args
 import numpy as np
 
 from fedward.base.validate import InvalidValue, one_of, positive, real, whole
-from fedward.privacy.accounting_events import NonPrivateDpEvent, PoissonSampledDpEvent
+from fedward.privacy.accounting_events import (
+    NonPrivateDpEvent,
+    PoissonSampledDpEvent,
+    RandomAllocationDpEvent,
+)
+from fedward.privacy.allocated_epoch import AllocatedEpoch
 from fedward.privacy.events import fold
 from fedward.privacy.group_round import GroupRound
 from fedward.privacy.losses import Losses, compose, hockey_stick
@@ -28,11 +33,12 @@ _TAIL = 1e-13
 # What rounding may lose is added to every δ: once and for each round, in units far above a float's own 1e-16.
 _ROUND_OFF = 1e-10
 _ROUND_OFF_A_ROUND = 1e-14
+_ROUND_OFF_AN_EPOCH = 1e-11
 # A coarser grid is safe too, and so many points are only needed where nothing can be certified.
 _MOST_POINTS = 2**17
 _LEAST_STEP = 1e-9
-# A larger group takes minutes.
-_MOST_USERS = 100_000
+LARGEST_GROUP = 100_000
+"""A larger group of users who are drawn takes minutes."""
 # Steps in one standard deviation of a round's loss at the default interval.
 _RESOLUTION = 20.0
 _DEFAULT_INTERVAL = 1e-2
@@ -102,7 +108,8 @@ def group_curve(spending: Spending, k: int, *, interval: float = _DEFAULT_INTERV
     Guarantee: that of ``GroupRound``, composed over all rounds, which may differ.
 
     Args:
-      spending: events and how often each happened: Gaussians, plain or Poisson-sampled. The noise
+      spending: events and how often each happened: Gaussians, plain or Poisson-sampled, and for one user
+        epochs of random allocation. The noise
         multipliers are relative to one user added or removed.
       k: the size of the group; with 0 there is nothing to tell.
       interval: the largest step of the grid. Where a round's losses are small the step is smaller in
@@ -114,21 +121,35 @@ def group_curve(spending: Spending, k: int, *, interval: float = _DEFAULT_INTERV
     >>> round(curve.delta("base|mixture", 0.0), 3), round(curve.delta("mixture|base", 0.0), 3)
     (0.308, 0.308)
     """
-    if whole("group size", k, at_least=0) > _MOST_USERS:
-        raise InvalidValue(f"group size must be at most {_MOST_USERS:,}, got {k:,}")
+    if whole("group size", k, at_least=0) > LARGEST_GROUP:
+        raise InvalidValue(f"group size must be at most {LARGEST_GROUP:,}, got {k:,}")
     positive("interval", interval)
-    return _curve(tuple(_rounds(spending)), int(k), float(interval))
+    rounds, epochs = _rounds(spending), _epochs(spending)
+    if epochs and k > 1:
+        raise InvalidValue(
+            f"a group's curve needs Poisson sampling, got random allocation and {k} users: what several of "
+            "them show of their rounds together is bounded by no law that is computed here"
+        )
+    return _curve(tuple(rounds), tuple(epochs), int(k), float(interval))
 
 
 # The same curve serves all threats, all variants of an attack on one training, and every search over k.
 @functools.lru_cache(maxsize=64)
-def _curve(rounds: tuple[tuple[float, float, int], ...], k: int, interval: float) -> GroupCurve:
-    if k == 0 or not rounds:
+def _curve(
+    rounds: tuple[tuple[float, float, int], ...],
+    epochs: tuple[tuple[int, float, int], ...],
+    k: int,
+    interval: float,
+) -> GroupCurve:
+    if k == 0 or not (rounds or epochs):
         nothing = np.zeros(1)
         return GroupCurve(k=k, step=interval, mixture_over_base=nothing, base_over_mixture=nothing.copy())
-    total = sum(count for _, _, count in rounds)
-    parts = [
+    total = sum(count for _, _, count in rounds + epochs)
+    parts: list[tuple[GroupRound | AllocatedEpoch, int]] = [
         (GroupRound(rate=q, noise_multiplier=z, k=k, tail=_TAIL / total), count) for q, z, count in rounds
+    ]
+    parts += [
+        (AllocatedEpoch(epoch=e, noise_multiplier=z, tail=_TAIL / total), count) for e, z, count in epochs
     ]
     variance = sum(count * part.spread() ** 2 for part, count in parts) / total
     step = interval * min(1.0, math.sqrt(variance) / (_RESOLUTION * _DEFAULT_INTERVAL))
@@ -137,7 +158,7 @@ def _curve(rounds: tuple[tuple[float, float, int], ...], k: int, interval: float
     mixture, base = (compose([(pair[side], count) for pair, count in pairs], _TAIL) for side in (0, 1))
 
     def bounded(losses: Losses) -> Array:
-        rounding = _ROUND_OFF + _ROUND_OFF_A_ROUND * total
+        rounding = _ROUND_OFF + _ROUND_OFF_A_ROUND * total + _ROUND_OFF_AN_EPOCH * _count(epochs)
         return np.minimum(1.0, hockey_stick(losses, step) + rounding)
 
     return GroupCurve(
@@ -162,7 +183,20 @@ def _rounds(spending: Spending) -> list[tuple[float, float, int]]:
             raise InvalidValue("a group's curve needs rounds with a guarantee, got a release without noise")
         if isinstance(event, PoissonSampledDpEvent) and event.sampling_probability < 1:
             rounds.append((event.sampling_probability, event.event.noise_multiplier, count))
-        else:
+        elif not isinstance(event, RandomAllocationDpEvent):
             gaussian = event.event if isinstance(event, PoissonSampledDpEvent) else event
             plain.append(gaussian.noise_multiplier / math.sqrt(count))
     return [(1.0, fold(*plain), 1), *rounds] if plain else rounds
+
+
+def _epochs(spending: Spending) -> list[tuple[int, float, int]]:
+    """Rounds of an epoch, noise multiplier and how often, where users are allotted their rounds."""
+    return [
+        (event.epoch, event.event.noise_multiplier, count)
+        for event, count in mechanisms(spending)
+        if isinstance(event, RandomAllocationDpEvent)
+    ]
+
+
+def _count(epochs: tuple[tuple[int, float, int], ...]) -> int:
+    return sum(count for _, _, count in epochs)

@@ -45,6 +45,7 @@ class Guarantee:
       sampled: whether ε counts on cohorts that the server draws at random and keeps secret.
       papers_sampling: whether the papers' accounting was used where it has no proof: see ``proven``.
       caveat: what else a reader must know.
+      devices: how many users may be one person, whom it then hides as a whole.
       reason: why there is no guarantee. ``str()`` never shows a number then.
 
     >>> print(Guarantee(epsilon=0.28076, delta=0.0029, unit="user", adjacency="add/remove",
@@ -66,6 +67,7 @@ seeded noise: research only
     papers_sampling: bool = False
     caveat: str = ""
     reason: str = ""
+    devices: int = 1
 
     def __post_init__(self) -> None:
         for name in ("sampling", "caveat", "reason"):
@@ -83,6 +85,7 @@ seeded noise: research only
         if self.noise_source is not None:
             one_of("noise source", self.noise_source, SOURCES)
         whole("rounds", self.rounds, at_least=0)
+        whole("devices per person", self.devices)
         if not isinstance(self.terms, Terms):
             raise InvalidType(f"terms must be the terms of a ledger, got {self.terms!r}")
         for name in ("sampled", "papers_sampling"):
@@ -108,23 +111,42 @@ seeded noise: research only
         return self.private and not self.papers_sampling
 
     @property
+    def level_in_words(self) -> str:
+        """Who is hidden."""
+        return (
+            f"{self.unit} level"
+            if self.devices == 1
+            else f"person level, up to {self.devices:,} devices each"
+        )
+
+    @property
+    def noise_in_words(self) -> str:
+        """Where the noise came from, and whether it is exact; empty where none was drawn."""
+        if self.noise_source is None:
+            return ""
+        return SOURCE_LABELS[self.noise_source] + (", exact noise" if self.terms.exact else "")
+
+    @property
     def caveats(self) -> str:
         """All that a reader must know besides, in words."""
         papers = PAPERS_SAMPLING if self.papers_sampling else ""
-        return "; ".join(filter(None, (papers, self.terms.handed_out_in_words, self.caveat)))
+        terms = self.terms
+        return "; ".join(
+            filter(None, (papers, terms.handed_out_in_words, terms.public_in_words, self.caveat))
+        )
 
     def __str__(self) -> str:
         if self.reason:
             return f"no guarantee: {self.reason}"
         epsilon = "ε < 0.0001" if 0 < self.epsilon < 0.0001 else f"ε = {epsilon_text(self.epsilon)}"
         parts = [
-            f"({epsilon}, δ = {delta_text(self.delta)}) {self.unit} level",
+            f"({epsilon}, δ = {delta_text(self.delta)}) {self.level_in_words}",
             self.adjacency if self.proven else "add/remove assumed",
             self.sampling,
             self.terms.divisor_in_words,
             f"{self.rounds} round{'' if self.rounds == 1 else 's'}",
             ACCOUNTANT_LABELS[self.accountant],
-            "" if self.noise_source is None else SOURCE_LABELS[self.noise_source],
+            self.noise_in_words,
         ]
         line = "; ".join(filter(None, (", ".join(filter(None, parts)), self.caveats)))
         return line if self.proven else f"not a guarantee, the papers' figure: {line}"
@@ -136,23 +158,25 @@ seeded noise: research only
         unproven = "" if self.proven else "the papers' figure, not proven: "
         return (
             f"Guarantee({unproven}ε = {epsilon_text(self.epsilon)}, δ = {delta_text(self.delta)}, "
-            f"{self.unit} level, {self.adjacency}, rounds = {self.rounds}, {self.accountant}{research})"
+            f"{self.level_in_words}, {self.adjacency}, rounds = {self.rounds}, {self.accountant}{research})"
         )
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; an infinite ε is null, since JSON has no infinity."""
-        content = asdict(self)
+        content = asdict(self) | {"terms": self.terms.to_json()}
+        if self.devices == 1:  # as guarantees always were
+            del content["devices"]
         return {"private": self.private, **content, "epsilon": self.epsilon if self.private else None}
 
     @classmethod
     def from_json(cls, content: Any) -> Guarantee:
         """The guarantee that ``to_json`` wrote, also in version 1; every key must be there, and no other."""
-        names = ["private", *(field.name for field in fields(cls))]
+        names = ["private", *(field.name for field in fields(cls) if field.name != "devices")]
         if not isinstance(content, dict):
             raise InvalidType(f"guarantee must be an object, got {content!r}")
         if content.keys() == set(names) - _SINCE_VERSION_2:
             content = _from_version_1(content)
-        if content.keys() != set(names):
+        if content.keys() - {"devices"} != set(names):
             raise InvalidValue(
                 f"guarantee must have the keys {', '.join(names)}, got {', '.join(map(str, content))}"
             )

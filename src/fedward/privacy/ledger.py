@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fedward.base.randomness import SOURCES, Source
 from fedward.base.validate import InvalidType, InvalidValue, one_of, whole
 from fedward.privacy.accountants import epsilon_of
-from fedward.privacy.accounting_events import DpEvent
+from fedward.privacy.accounting_events import DpEvent, RandomAllocationDpEvent
 from fedward.privacy.events import ADJACENCIES, Adjacency, check_event, times
 from fedward.privacy.guarantee import UNITS, Guarantee, Unit, text
 from fedward.privacy.sampling_words import sampling_in_words
-from fedward.privacy.spending import is_fixed_size, is_sampled, mechanisms, non_private
+from fedward.privacy.spending import has_looks, is_fixed_size, is_sampled, mechanisms, non_private
 from fedward.privacy.terms import SERVER, Terms
 
 
@@ -56,6 +57,7 @@ class Ledger:
       terms: what the events do not say: whose noise it is, the divisor, attackers that are not drawn.
       entries: what was charged, in order of rounds.
       reserved: the round that is under way.
+      later: the rounds after it that are reserved too, where a whole training was sent elsewhere.
       reason: why there is no guarantee, whatever was spent.
 
     >>> from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
@@ -73,6 +75,7 @@ class Ledger:
     terms: Terms = SERVER
     entries: tuple[Entry, ...] = ()
     reserved: Entry | None = None
+    later: tuple[Entry, ...] = ()
     reason: str = ""
 
     def __post_init__(self) -> None:
@@ -105,6 +108,23 @@ class Ledger:
             event=self.reserved.event, first_round=following
         ):
             raise InvalidValue(f"one reservation of round {following} may be open, got {self.reserved}")
+        object.__setattr__(self, "later", tuple(self.later))
+        following += 1
+        for entry in self.later:
+            if self.reserved is None or self.noise_source == "system" or not entry.released:
+                raise InvalidValue("rounds with seeded noise alone may be reserved ahead, after the next one")
+            if entry.first_round != following:
+                raise InvalidValue(f"round {following} must be reserved next, got {entry.first_round}")
+            following += entry.count
+        self._check_epochs()
+
+    def _check_epochs(self) -> None:
+        """Refuses events of epochs that the terms do not speak of."""
+        for event, _ in self.spending:
+            if isinstance(event, RandomAllocationDpEvent) and event.epoch != self.terms.epoch:
+                raise InvalidValue(
+                    f"epochs of {event.epoch} rounds must be those of the terms, got {self.terms.epoch}"
+                )
 
     @property
     def rounds(self) -> int:
@@ -116,9 +136,14 @@ class Ledger:
 
     @property
     def spending(self) -> tuple[tuple[DpEvent, int], ...]:
-        """All that was charged, the open reservation included."""
-        charges = (*self.entries, self.reserved) if self.reserved is not None else self.entries
+        """All that was charged, open reservations included."""
+        charges = (*self.entries, self.reserved, *self.later) if self.reserved is not None else self.entries
         return tuple((entry.event, entry.count) for entry in charges)
+
+    @property
+    def rounds_reserved(self) -> int:
+        """How many rounds are reserved and not settled."""
+        return (self.reserved is not None) + sum(entry.count for entry in self.later)
 
     @property
     def sampling(self) -> str:
@@ -142,12 +167,56 @@ class Ledger:
             )
         return self
 
+    def reserve_ahead(self, events: Sequence[DpEvent]) -> Ledger:
+        """The ledger with one more round spent for each event, before the first of them is run elsewhere.
+
+        What is reserved already must be the first of them. Settled one after the other, they leave what
+        rounds leave that were reserved one by one.
+
+        >>> from dp_accounting import GaussianDpEvent
+        >>> ledger = Ledger(unit="user", adjacency="add/remove", noise_source="seeded")
+        >>> ledger = ledger.reserve_ahead([GaussianDpEvent(2.0)] * 3)
+        >>> ledger.rounds, ledger.rounds_reserved, ledger.settle(0).settle(1).rounds_reserved
+        (0, 3, 1)
+        """
+        open_ = [entry.event for entry in (self.reserved, *self.later) if entry for _ in range(entry.count)]
+        wanted = [check_event(event) for event in events]
+        if open_ != wanted[: len(open_)]:
+            raise InvalidValue("rounds must be resumed with the events reserved for them, got others")
+        if not wanted:
+            return self
+        first = self.rounds
+        later: list[Entry] = []
+        for number, event in enumerate(wanted[1:], start=first + 1):
+            if later and later[-1].event == event:
+                later[-1] = replace(later[-1], count=later[-1].count + 1)
+            else:
+                later.append(Entry(event=event, first_round=number))
+        return replace(self, reserved=Entry(event=wanted[0], first_round=first), later=tuple(later))
+
     def settle(self, round: int) -> Ledger:
-        """The ledger after the reserved round was released."""
+        """The ledger after the reserved round was released; the next is reserved if it was so before."""
         self._require_next(round)
         if self.reserved is None:
             raise InvalidValue(f"round {round} must be reserved before it is settled, got no reservation")
-        return self._with(self.reserved)
+        settled = self._with(self.reserved)
+        if not self.later:
+            return settled
+        one, *others = self.later
+        if one.count > 1:
+            others.insert(0, replace(one, first_round=one.first_round + 1, count=one.count - 1))
+        return replace(settled, reserved=replace(one, count=1), later=tuple(others))
+
+    def settled(self) -> Ledger:
+        """The ledger once all that is reserved was released."""
+        ledger = self
+        while ledger.reserved is not None:
+            ledger = ledger.settle(ledger.reserved.first_round)
+        return ledger
+
+    def empty(self) -> Ledger:
+        """The ledger before its first round."""
+        return replace(self, entries=(), reserved=None, later=())
 
     def charged(self, event: DpEvent, rounds: int) -> Ledger:
         """The ledger after that many more rounds of the same event."""
@@ -159,7 +228,7 @@ class Ledger:
 
     def repeated(self, times: int) -> Ledger:
         """The ledger of that many trainings, each of which has spent this much, all of them released."""
-        together = replace(self, entries=(), reserved=None)
+        together = self.empty()
         for event, count in self.spending:
             together = together.charged(event, count * times)
         return together
@@ -178,12 +247,18 @@ class Ledger:
             for entry in self.entries
             if entry.first_round < rounds
         )
-        return replace(self, entries=entries, reserved=None)
+        return replace(self, entries=entries, reserved=None, later=())
 
-    def guarantee(self, delta: float, accountant: str) -> Guarantee:
-        """What the spending amounts to. Refuses an accountant that has no proof for it."""
+    def guarantee(self, delta: float, accountant: str, devices: int = 1) -> Guarantee:
+        """What the spending amounts to. Refuses an accountant that has no proof for it.
+
+        Args:
+          devices: how many users one person may be; ``pld`` alone has a curve for more than one.
+        """
         parts = mechanisms(self.spending)
         epsilon = epsilon_of(parts, delta, accountant, self.adjacency)
+        if whole("devices per person", devices) > 1 and not self.reason and epsilon < math.inf:
+            epsilon = self._of_a_person(delta, accountant, devices)
         reason = self.reason
         if not reason and epsilon == math.inf:
             reason = (
@@ -201,12 +276,21 @@ class Ledger:
             accountant=accountant,
             noise_source=self.noise_source,
             rounds=self.rounds,
-            terms=self.terms,
+            # A look adds noise in floating point.
+            terms=replace(self.terms, exact=self.terms.exact and not has_looks(self.spending)),
             sampled=self.terms.noise_of in ("server", "looks") and is_sampled(parts),
             papers_sampling=accountant == "moments" and is_fixed_size(parts),
             caveat=f"{unreleased} more charged: reserved, not released" if unreleased else "",
             reason=reason,
+            devices=devices,
         )
+
+    def _of_a_person(self, delta: float, accountant: str, devices: int) -> float:
+        if accountant != "pld":
+            raise InvalidValue(f"several devices per person must be accounted by pld, got {accountant!r}")
+        from fedward.privacy.person import person_epsilon  # the curves of groups take a moment to import
+
+        return person_epsilon(self, delta, devices)
 
     def _require_next(self, round: int) -> None:
         if whole("round", round, at_least=0) != self.rounds:
@@ -217,5 +301,5 @@ class Ledger:
         last = self.entries[-1] if self.entries else None
         if last is not None and (last.event, last.released) == (entry.event, entry.released):
             merged = replace(last, count=last.count + entry.count)
-            return replace(self, entries=(*self.entries[:-1], merged), reserved=None)
-        return replace(self, entries=(*self.entries, entry), reserved=None)
+            return replace(self, entries=(*self.entries[:-1], merged), reserved=None, later=())
+        return replace(self, entries=(*self.entries, entry), reserved=None, later=())

@@ -61,6 +61,9 @@ def dumps(ledger: Ledger, claims: Sequence[Guarantee] = ()) -> str:
         "reserved": None if ledger.reserved is None else _entry_to_json(ledger.reserved),
         "claims": [claim.to_json() for claim in claims],
     }
+    # Files of other trainings are what they always were.
+    if ledger.later:
+        body["later"] = [_entry_to_json(entry) for entry in ledger.later]
     return json.dumps({**body, "digest": digest(body)}, indent=2, allow_nan=False) + "\n"
 
 
@@ -92,8 +95,11 @@ def _ledger(content: dict[str, Any]) -> Ledger:
     """The ledger of either version; what version 1 said in a sentence becomes terms here."""
     old = content["version"] == 1
     keys = [key for key in _LEDGER if not (old and key == "terms")]
+    more = ("later",) if "later" in content else ()
     require_keys(
-        content, ("format", "version", *_WRITTEN_BY, *keys, "sampling", "claims", "digest"), "ledger file"
+        content,
+        ("format", "version", *_WRITTEN_BY, *keys, *more, "sampling", "claims", "digest"),
+        "ledger file",
     )
     for name in _WRITTEN_BY:
         if not isinstance(content[name], str):
@@ -108,6 +114,7 @@ def _ledger(content: dict[str, Any]) -> Ledger:
         | {"terms": terms}
         | {"entries": tuple(_entry_from_json(entry) for entry in _list(content, "entries"))}
         | {"reserved": None if content["reserved"] is None else _entry_from_json(content["reserved"])}
+        | {name: tuple(_entry_from_json(entry) for entry in _list(content, name)) for name in more}
     )
     if old and not plain:
         check_words(content["sampling"], ledger.spending, terms)

@@ -10,7 +10,7 @@ import numpy as np
 from fedward.privacy.accounting_events import DpEvent, GaussianDpEvent, PoissonSampledDpEvent
 from fedward.privacy.events import Adjacency
 from fedward.privacy.sampled_gaussian import Array, sampled_gaussian_rdp
-from fedward.privacy.spending import Spending, non_private, require_proof
+from fedward.privacy.spending import Spending, non_private, refuse_allocation, require_proof
 
 ORDERS: Array = np.array([1 + x / 10 for x in range(1, 100)] + [float(x) for x in range(12, 64)])
 ORDERS.flags.writeable = False
@@ -38,6 +38,7 @@ def moments(spending: Spending, delta: float, adjacency: Adjacency) -> float:
     Abadi et al. 2016; Mironov 2017; as used by Xie et al. and Miao et al.
     """
     parts = require_proof(spending, delta, adjacency)
+    refuse_allocation(parts, "moments")
     if non_private(parts):
         return math.inf
     if not parts:

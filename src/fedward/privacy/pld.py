@@ -5,7 +5,12 @@ from __future__ import annotations
 import math
 
 from fedward.base.validate import InvalidValue
-from fedward.privacy.accounting_events import GaussianDpEvent, PoissonSampledDpEvent
+from fedward.privacy.accounting_events import (
+    GaussianDpEvent,
+    PoissonSampledDpEvent,
+    RandomAllocationDpEvent,
+)
+from fedward.privacy.allocated_release import discretise_allocation
 from fedward.privacy.events import Adjacency, fold
 from fedward.privacy.moments import moments
 from fedward.privacy.release import discretise_release
@@ -34,8 +39,9 @@ def pld(spending: Spending, delta: float, adjacency: Adjacency) -> float:
 
         δ = E_{loss} [max(0, 1 - exp(ε - loss))]
 
-    Guarantee: for Poisson sampling under add/remove and plain Gaussians under any adjacency, and at every δ
-    from 1e-200: grid, tails and all rounding are on the safe side (``Release``, ``find_epsilon``).
+    Guarantee: for Poisson sampling and random allocation under add/remove and plain Gaussians under any
+    adjacency, and at every δ from 1e-200: grid, tails and all rounding are on the safe side (``Release``,
+    ``RatioLaw``, ``find_epsilon``).
     dp_accounting's own composition is not: its transforms are off by about 1e-17 a round in δ, so that at
     δ = 1e-13 and 10,000 rounds its ε may be 0.2 too small. Fixed-size sampling is refused. So are noise
     multipliers below 0.1 and an ε beyond 200 (``NoiseTooSmall``).
@@ -61,13 +67,14 @@ def pld(spending: Spending, delta: float, adjacency: Adjacency) -> float:
     if non_private(parts):
         return math.inf
     require_a_grid(parts, delta, adjacency)
-    rounds = _rounds(parts)
-    if not rounds:
+    rounds, epochs = _rounds(parts), _epochs(parts)
+    if not rounds and not epochs:
         return 0.0
     # What is left out in the tails costs next to nothing of δ. In whole decades, since releases are kept.
-    left_out = delta * _LEFT_OUT / sum(count for _, _, count in rounds)
+    left_out = delta * _LEFT_OUT / sum(count for _, _, count in rounds + epochs)
     tail = 10.0 ** math.floor(math.log10(left_out))
     releases = [(discretise_release(q, z, tail, _GRID), count) for q, z, count in rounds]
+    releases += [(discretise_allocation(epoch, z, tail, _GRID), count) for epoch, z, count in epochs]
     larger = max(
         find_epsilon([(one.removed, count) for one, count in releases], _GRID, delta),
         find_epsilon([(one.added, count) for one, count in releases], _GRID, delta),
@@ -85,10 +92,19 @@ def _rounds(parts: Mechanisms) -> list[tuple[float, float, int]]:
         if isinstance(event, PoissonSampledDpEvent) and event.sampling_probability < 1:
             if event.sampling_probability > 0:
                 rounds.append((event.sampling_probability, event.event.noise_multiplier, count))
-        else:
+        elif not isinstance(event, RandomAllocationDpEvent):
             gaussian = event.event if isinstance(event, PoissonSampledDpEvent) else event
             plain.append(gaussian.noise_multiplier / math.sqrt(count))
     return [(1.0, fold(*plain), 1), *rounds] if plain else rounds
+
+
+def _epochs(parts: Mechanisms) -> list[tuple[int, float, int]]:
+    """Rounds of an epoch, noise multiplier and how often, where users are allotted their rounds."""
+    return [
+        (event.epoch, event.event.noise_multiplier, count)
+        for event, count in parts
+        if isinstance(event, RandomAllocationDpEvent)
+    ]
 
 
 def require_a_grid(parts: Mechanisms, delta: float, adjacency: Adjacency) -> None:
@@ -104,6 +120,16 @@ def require_a_grid(parts: Mechanisms, delta: float, adjacency: Adjacency) -> Non
             raise NoiseTooSmall(
                 f"noise multiplier must be at least {LEAST_NOISE} for pld, got {z:g}; use rdp"
             )
-    bound = moments(parts, delta, adjacency)
+    bound = moments(_as_poisson(parts), delta, adjacency)
     if bound > MOST_EPSILON:
         raise NoiseTooSmall(f"ε must be at most {MOST_EPSILON:g} for pld, got up to {bound:.6g}; use rdp")
+
+
+def _as_poisson(parts: Mechanisms) -> Mechanisms:
+    """With E rounds of Poisson samples in the place of an epoch: about what it costs, for a first look."""
+    return tuple(
+        (PoissonSampledDpEvent(1.0 / event.epoch, event.event), count * event.epoch)
+        if isinstance(event, RandomAllocationDpEvent)
+        else (event, count)
+        for event, count in parts
+    )

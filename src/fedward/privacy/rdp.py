@@ -18,7 +18,7 @@ from fedward.privacy.accounting_events import (
 )
 from fedward.privacy.events import Adjacency
 from fedward.privacy.sampled_gaussian import Array, sampled_gaussian_rdp
-from fedward.privacy.spending import Spending, non_private, require_proof
+from fedward.privacy.spending import Spending, non_private, refuse_allocation, require_proof
 
 # With more noise than this, dp_accounting's formula for fixed-size sampling takes the logarithm of zero.
 _MOST_NOISE_AT_FIXED_SIZE = 1e6
@@ -46,6 +46,7 @@ def rdp(spending: Spending, delta: float, adjacency: Adjacency) -> float:
     from dp_accounting.rdp import compute_epsilon
 
     parts = require_proof(spending, delta, adjacency)
+    refuse_allocation(parts, "rdp")
     if non_private(parts):
         return math.inf
     if not parts:

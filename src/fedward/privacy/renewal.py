@@ -21,9 +21,10 @@ def renew(stored: Ledger, wanted: Ledger) -> Ledger:
     >>> renew(old, new) == new
     True
     """
-    if replace(stored, entries=(), reserved=None) != _as_version_1(wanted):
+    if stored.empty() != _as_version_1(wanted):
         return stored
-    return replace(stored, adjacency=wanted.adjacency, terms=wanted.terms)
+    # Its rounds were not exact, and one that is not is enough.
+    return replace(stored, adjacency=wanted.adjacency, terms=replace(wanted.terms, exact=False))
 
 
 def renew_users(stored: UserLedgers, wanted: UserLedgers) -> UserLedgers:
@@ -39,7 +40,7 @@ def _as_version_1(ledger: Ledger) -> Ledger:
 
 
 def _terms(terms: Terms) -> Terms:
-    return replace(terms, divisor=None, declared=False, cohort=None, handed_out=0)
+    return replace(terms, divisor=None, declared=False, cohort=None, handed_out=0, exact=False)
 
 
 def _adjacency(ledger: Ledger | UserLedgers) -> Adjacency:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fedward.privacy import accounting_events as dp
+from fedward.privacy.participation import Participation
 from fedward.privacy.spending import Spending, mechanisms, non_private
 from fedward.privacy.terms import ExactAttackers, Terms
 
@@ -60,10 +61,14 @@ def _suffixes(terms: Terms) -> Iterator[str]:
 
 def _words_on_drawing(event: dp.DpEvent, terms: Terms) -> Iterator[str]:
     """How a cohort is drawn that the server adds noise about."""
-    if isinstance(event, dp.PoissonSampledDpEvent):
+    if terms.participation is not None:
+        yield from _words_on_schema(event, terms.participation)
+    elif isinstance(event, dp.PoissonSampledDpEvent):
         yield f"Poisson sampling q = {event.sampling_probability:g}"
     elif isinstance(event, dp.SampledWithoutReplacementDpEvent):
         yield f"fixed-size sampling m = {event.sample_size}"
+    elif isinstance(event, dp.RandomAllocationDpEvent):
+        yield f"each user in one random round of every {event.epoch:,}"
     elif isinstance(event, dp.SelfComposedDpEvent):
         yield from _words_on_drawing(event.event, terms)
     elif isinstance(event, dp.ComposedDpEvent):
@@ -71,6 +76,15 @@ def _words_on_drawing(event: dp.DpEvent, terms: Terms) -> Iterator[str]:
             yield from _words_on_drawing(part, terms)
     elif not isinstance(event, dp.NoOpDpEvent | dp.NonPrivateDpEvent):
         yield EVERYONE
+
+
+def _words_on_schema(event: dp.DpEvent, schema: Participation) -> Iterator[str]:
+    """What the server keeps users to, and with which probability it draws them of their group."""
+    if isinstance(event, dp.NoOpDpEvent | dp.NonPrivateDpEvent):
+        return
+    inner = event.event if isinstance(event, dp.SelfComposedDpEvent) else event
+    drawn = isinstance(inner, dp.PoissonSampledDpEvent)
+    yield f"{schema}" + (f", drawn of their group with q = {inner.sampling_probability:g}" if drawn else "")
 
 
 def _words_on_users(event: dp.DpEvent, terms: Terms) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fedward.privacy.accounting_events import (
     ComposedDpEvent,
@@ -99,7 +99,7 @@ def _around(event: DpEvent, inner: DpEvent) -> DpEvent:
 
 
 def _only(ledger: Ledger, spending: Spending) -> Ledger:
-    empty = replace(ledger, entries=(), reserved=None)
+    empty = ledger.empty()
     for event, count in spending:
         empty = empty.charged(event, count)
     return empty

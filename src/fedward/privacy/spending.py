@@ -12,6 +12,8 @@ from fedward.privacy.events import ADJACENCIES, Adjacency, check_event, fold, ti
 Spending = Sequence[tuple[dp.DpEvent, int]]
 Mechanisms = tuple[tuple[dp.DpEvent, int], ...]
 
+_DRAWN = dp.PoissonSampledDpEvent | dp.SampledWithoutReplacementDpEvent | dp.RandomAllocationDpEvent
+
 
 def mechanisms(spending: Spending) -> Mechanisms:
     """The same spending as Gaussian, sampled Gaussian and non-private events, equal ones counted together.
@@ -49,6 +51,10 @@ def require_proof(spending: Spending, delta: float, adjacency: Adjacency) -> Mec
             raise InvalidValue(
                 f"fixed-size sampling must be accounted for replace-one adjacency, got {adjacency!r}"
             )
+        if isinstance(event, dp.RandomAllocationDpEvent) and adjacency not in ("add/remove", "zero-out"):
+            raise InvalidValue(
+                f"random allocation must be accounted for add/remove or zero-out adjacency, got {adjacency!r}"
+            )
     return parts
 
 
@@ -57,10 +63,41 @@ def non_private(parts: Mechanisms) -> bool:
 
 
 def is_sampled(parts: Mechanisms) -> bool:
-    return any(
-        isinstance(event, dp.PoissonSampledDpEvent | dp.SampledWithoutReplacementDpEvent)
-        for event, _ in parts
-    )
+    return any(isinstance(event, _DRAWN) for event, _ in parts)
+
+
+def is_allocated(parts: Mechanisms) -> bool:
+    """Whether users are allotted one round of each epoch."""
+    return any(isinstance(event, dp.RandomAllocationDpEvent) for event, _ in parts)
+
+
+def refuse_allocation(parts: Mechanisms, accountant: str) -> None:
+    """Refuses what only ``pld`` has a bound for."""
+    if is_allocated(parts):
+        raise InvalidValue(
+            f"random allocation must be accounted by pld, got {accountant!r}: its Rényi divergence is known "
+            "for a user who leaves, and not for one who joins"
+        )
+
+
+def without_sampling(event: dp.DpEvent) -> dp.DpEvent:
+    """What an event costs where everybody may know who was drawn.
+
+    >>> without_sampling(dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(0.1, dp.GaussianDpEvent(3.0)), 4))
+    SelfComposedDpEvent(event=GaussianDpEvent(noise_multiplier=3.0), count=4)
+    """
+    if isinstance(event, _DRAWN):
+        return without_sampling(event.event)
+    if isinstance(event, dp.SelfComposedDpEvent):
+        return dp.SelfComposedDpEvent(without_sampling(event.event), event.count)
+    if isinstance(event, dp.ComposedDpEvent):
+        return dp.ComposedDpEvent([without_sampling(part) for part in event.events])
+    return event
+
+
+def has_looks(spending: Spending) -> bool:
+    """Whether looks at norms were charged beside the noise on the models: events composed of several."""
+    return any(isinstance(getattr(event, "event", event), dp.ComposedDpEvent) for event, _ in spending)
 
 
 def is_fixed_size(parts: Mechanisms) -> bool:
@@ -75,7 +112,7 @@ def _mechanisms(event: dp.DpEvent, count: int) -> Iterator[tuple[dp.DpEvent, int
     elif isinstance(event, dp.ComposedDpEvent):
         for part in event.events:
             yield from _mechanisms(part, count)
-    elif isinstance(event, dp.PoissonSampledDpEvent | dp.SampledWithoutReplacementDpEvent):
+    elif isinstance(event, _DRAWN):
         yield from ((mechanism, count) for mechanism in _sampled_events(event))
     else:
         yield event, count
@@ -91,5 +128,7 @@ def _sampled_events(event: dp.DpEvent) -> Iterator[dp.DpEvent]:
         whole = dp.GaussianDpEvent(fold(*(part.noise_multiplier / math.sqrt(count) for part, count in inner)))
         if isinstance(event, dp.PoissonSampledDpEvent):
             yield dp.PoissonSampledDpEvent(event.sampling_probability, whole)
+        elif isinstance(event, dp.RandomAllocationDpEvent):
+            yield dp.RandomAllocationDpEvent(event.epoch, whole) if event.epoch > 1 else whole
         else:
             yield dp.SampledWithoutReplacementDpEvent(event.source_dataset_size, event.sample_size, whole)

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
 from fedward.base.validate import InvalidType, InvalidValue, one_of, positive, rate, whole
+from fedward.privacy.participation import Participation
+from fedward.privacy.public_data import PublicData
 
 NoiseOf = Literal["server", "user", "cohort", "looks"]
 """Whose noise was charged: the server's, a user's own, that of all users of a cohort together, or only that
@@ -48,6 +50,13 @@ class Terms:
       handed_out: how many examples of honest users a natural backdoor has handed to attackers before the
         training began: ε is about the federation after that.
       looks: whether the events of a user hold the server's looks at its norm as well.
+      public: the public data behind the features that users train on and the subspace that the server keeps;
+        None where there are none.
+      exact: whether the server's noise on the models is drawn by integers alone, on a grid that what users
+        send is cut to: no floating point lies between it and its proof.
+      participation: the schema that the server keeps every user to, where the events hold for no other.
+      epoch: how many rounds an epoch has, in exactly one of which the server lets each user take part, drawn
+        in secret (random allocation); None where users are drawn in another way.
     """
 
     noise_of: NoiseOf = "server"
@@ -60,10 +69,14 @@ class Terms:
     public_sizes: bool = False
     handed_out: int = 0
     looks: bool = False
+    public: PublicData | None = None
+    exact: bool = False
+    participation: Participation | None = None
+    epoch: int | None = None
 
     def __post_init__(self) -> None:
         one_of("noise of", self.noise_of, NOISE_OF)
-        for name in ("declared", "deviating", "public_sizes", "looks"):
+        for name in ("declared", "deviating", "public_sizes", "looks", "exact"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidType(
                     f"{name.replace('_', ' ')} must be true or false, got {getattr(self, name)!r}"
@@ -82,7 +95,13 @@ class Terms:
             )
         if self.staged is not None and not isinstance(self.staged, ExactAttackers):
             raise InvalidType(f"staged must be a number of attackers, got {self.staged!r}")
+        if self.participation is not None and not isinstance(self.participation, Participation):
+            raise InvalidType(f"participation must be a schema, got {self.participation!r}")
+        if self.epoch is not None:
+            whole("rounds of an epoch", self.epoch, at_least=2)
         whole("examples handed out", self.handed_out, at_least=0)
+        if self.public is not None and not isinstance(self.public, PublicData):
+            raise InvalidType(f"public must be public data, got {self.public!r}")
 
     @property
     def divisor_in_words(self) -> str:
@@ -99,17 +118,23 @@ class Terms:
         examples = "1 example" if self.handed_out == 1 else f"{self.handed_out:,} examples"
         return f"about the federation after {examples} of honest users were handed to the attackers"
 
+    @property
+    def public_in_words(self) -> str:
+        """The caveat of public data; empty where there are none."""
+        return "" if self.public is None else str(self.public)
+
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
+        """Plain values; what files did not have from the beginning is left out where it says nothing."""
+        content = asdict(self)
+        return {name: value for name, value in content.items() if name not in _LATER or value}
 
     @classmethod
     def from_json(cls, content: Any) -> Terms:
         """The terms that ``to_json`` wrote; every key must be there, and no other."""
-        names = [field.name for field in fields(cls)]
+        names = [field.name for field in fields(cls) if field.name not in _LATER]
         if not isinstance(content, dict):
             raise InvalidType(f"terms must be an object, got {content!r}")
-        if content.keys() != set(names):
+        if content.keys() - _LATER != set(names):
             raise InvalidValue(
                 f"terms must have the keys {', '.join(names)}, got {', '.join(map(str, content))}"
             )
@@ -118,11 +143,20 @@ class Terms:
             if not isinstance(staged, dict) or staged.keys() != {"each", "attackers"}:
                 raise InvalidValue(f"staged must have the keys each, attackers, got {staged!r}")
             staged = ExactAttackers(**staged)
+        schema = content.get("participation")
+        if schema is not None:
+            if not isinstance(schema, dict) or schema.keys() != {"most", "separation"}:
+                raise InvalidValue(f"participation must have the keys most, separation, got {schema!r}")
+            schema = Participation(**schema)
         for name in ("divisor", "cohort", "claimed_rate"):
             value = content[name]
             if isinstance(value, float) and not math.isfinite(value):
                 raise InvalidValue(f"{name.replace('_', ' ')} must be finite, got {value}")
-        return cls(**content | {"staged": staged})
+        public = None if content.get("public") is None else PublicData.from_json(content["public"])
+        return cls(**content | {"staged": staged, "participation": schema, "public": public})
 
+
+# Written only where they say something: files without them are what they always were.
+_LATER = {"epoch", "exact", "participation", "public"}
 
 SERVER, USER = Terms(), Terms(noise_of="user")

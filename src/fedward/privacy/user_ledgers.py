@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -55,6 +56,7 @@ class UserLedgers:
       histories: for each history, how often each event was charged.
       history_of: for each user, the place of its history.
       reserved: the round that is under way; it counts as spent.
+      later: the rounds after it that are reserved too, where a whole training was sent elsewhere.
 
     >>> from dp_accounting import GaussianDpEvent
     >>> ledgers = UserLedgers.new(4, unit="user", adjacency="local")
@@ -74,6 +76,7 @@ class UserLedgers:
     histories: tuple[tuple[int, ...], ...]
     history_of: NDArray[np.int32]
     reserved: Reservation | None = None
+    later: tuple[Reservation, ...] = ()
 
     def __post_init__(self) -> None:
         one_of("unit", self.unit, UNITS)
@@ -97,6 +100,12 @@ class UserLedgers:
             raise InvalidValue("histories must differ, and each be that of some user")
         if self.reserved is not None:
             self._check_users(self.reserved.users)
+        before = self.reserved
+        for each in self.later:
+            if before is None or self.noise_source == "system" or each.round != before.round + 1:
+                raise InvalidValue("rounds with seeded noise alone may be reserved ahead, after the next one")
+            self._check_users(each.users)
+            before = each
 
     @classmethod
     def new(
@@ -141,11 +150,29 @@ class UserLedgers:
             raise InvalidValue(f"round {round} must be resumed with the users and the event reserved for it")
         return self
 
+    def reserve_ahead(self, rounds: Sequence[Reservation]) -> UserLedgers:
+        """The ledgers with several rounds spent, before the first of them is run elsewhere.
+
+        What is reserved already must be the first of them.
+        """
+        open_ = [each for each in (self.reserved, *self.later) if each is not None]
+        if len(open_) > len(rounds) or not all(map(Reservation.same, open_, rounds)):
+            raise InvalidValue("rounds must be resumed with the users and the events reserved for them")
+        return replace(self, reserved=rounds[0], later=tuple(rounds[1:])) if rounds else self
+
     def settle(self, round: int) -> UserLedgers:
-        """The ledgers after the reserved round."""
+        """The ledgers after the reserved round; the next is reserved if it was so before."""
         if self.reserved is None or self.reserved.round != round:
             raise InvalidValue(f"round {round} must be reserved before it is settled")
-        return self._charge(self.reserved)
+        settled = self._charge(self.reserved)
+        return replace(settled, reserved=self.later[0], later=self.later[1:]) if self.later else settled
+
+    def settled(self) -> UserLedgers:
+        """The ledgers once all that is reserved was released."""
+        ledgers = self
+        while ledgers.reserved is not None:
+            ledgers = ledgers.settle(ledgers.reserved.round)
+        return ledgers
 
     def ledger(self, user: int) -> Ledger:
         """What one user has spent."""
@@ -208,7 +235,7 @@ class UserLedgers:
 
     def _with_reserved(self) -> UserLedgers:
         """With what is reserved."""
-        return self if self.reserved is None else self._charge(self.reserved)
+        return self.settled()
 
     def _charge(self, what: Reservation) -> UserLedgers:
         events, histories = self.events, self.histories
@@ -231,4 +258,5 @@ class UserLedgers:
             histories=tuple(used),
             history_of=renumbered[history_of],
             reserved=None,
+            later=(),
         )

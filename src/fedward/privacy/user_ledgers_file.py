@@ -39,12 +39,11 @@ def dumps(ledgers: UserLedgers) -> str:
         "history_of": _pack(ledgers.history_of.astype(_place(len(ledgers.histories)))),
         "reserved": None
         if ledgers.reserved is None
-        else {
-            "round": ledgers.reserved.round,
-            "event": event_to_json(ledgers.reserved.event),
-            "users": _pack(np.packbits(_mask(ledgers.reserved.users, ledgers.num_users))),
-        },
+        else _reservation_to_json(ledgers.reserved, ledgers.num_users),
     }
+    # Files of other trainings are what they always were.
+    if ledgers.later:
+        body["later"] = [_reservation_to_json(each, ledgers.num_users) for each in ledgers.later]
     return json.dumps({**body, "digest": digest(body)}, indent=2, allow_nan=False) + "\n"
 
 
@@ -58,7 +57,9 @@ def loads(text: str) -> UserLedgers:
             f"user ledgers file must be of version {_VERSION} or 1, got {content.get('version')!r}"
         )
     terms = _TERMS[content["version"]]
-    require_keys(content, ("format", "version", *_KEYS, terms, "reserved", "digest"), "user ledgers file")
+    more = ("later",) if "later" in content else ()
+    keys = ("format", "version", *_KEYS, terms, "reserved", *more, "digest")
+    require_keys(content, keys, "user ledgers file")
     body = {key: value for key, value in content.items() if key != "digest"}
     if digest(body) != content["digest"]:
         raise InvalidValue("user ledgers file must be as it was written, got one that was damaged or changed")
@@ -75,6 +76,9 @@ def loads(text: str) -> UserLedgers:
             histories=histories,
             history_of=places.astype(np.int32),
             reserved=None if content["reserved"] is None else _reservation(content["reserved"], users),
+            later=tuple(
+                _reservation(each, users) for name in more for each in _list(content[name], "reservations")
+            ),
         )
         if content["version"] == 1:
             check_words(content["mechanism"], [(event, 1) for event in ledgers.events], ledgers.terms)
@@ -93,6 +97,14 @@ def _list(content: Any, name: str) -> list[Any]:
     if not isinstance(content, list):
         raise InvalidType(f"{name} must be a list, got {content!r}")
     return content
+
+
+def _reservation_to_json(reserved: Reservation, num_users: int) -> dict[str, Any]:
+    return {
+        "round": reserved.round,
+        "event": event_to_json(reserved.event),
+        "users": _pack(np.packbits(_mask(reserved.users, num_users))),
+    }
 
 
 def _reservation(content: Any, num_users: int) -> Reservation:

@@ -9,11 +9,12 @@ from fedward.base.saved_file import json_text, write_record
 from fedward.base.table_rows import csv_text
 from fedward.privacy import Guarantee
 from fedward.reports.page.page import load_all, render
+from fedward.rundir.arena_record import ArenaRecord, ArenaTable
 from fedward.rundir.results import Result, TrainingResult
 from fedward.rundir.run_record import Record, ReplicasRecord
 from fedward.rundir.sweep_record import SweepRecord
 
-AnyRecord = Record | SweepRecord
+AnyRecord = Record | SweepRecord | ArenaRecord
 
 
 def save_record(record: AnyRecord, path: str | os.PathLike[str]) -> None:
@@ -28,6 +29,9 @@ def save_record(record: AnyRecord, path: str | os.PathLike[str]) -> None:
 
 def record_as_json(record: AnyRecord) -> dict[str, Any]:
     """The values of a record as plain ones, with all digits; rounds are counted from 1."""
+    if isinstance(record, ArenaRecord):
+        table = ArenaTable(about=record.about, cells=list(record.cells), standings=list(record.standings))
+        return {"kind": "arena", "path": str(record.path), **table.to_json()}
     if isinstance(record, SweepRecord):
         return {"kind": "sweep", "path": str(record.path), "combinations": list(record.combinations)}
     content: dict[str, Any] = {
@@ -61,6 +65,8 @@ def result_as_json(result: Result) -> dict[str, Any]:
 def _kind(record: Record) -> str:
     if isinstance(record, ReplicasRecord):
         return "certificate" if record.certificates else "replicas"
+    if record.manifest.audit is not None:
+        return "audit"
     return "run" if record.manifest.inference is None else "inference"
 
 

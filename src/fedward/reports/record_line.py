@@ -7,22 +7,29 @@ from fedward.privacy import Guarantee
 from fedward.privacy.rounding import delta_text, epsilon_text
 from fedward.reports.numbers import many, measures_in_words, percent_certified
 from fedward.reports.page.certificate_words import headline
+from fedward.rundir.arena_record import ArenaRecord
+from fedward.rundir.audit_record import AuditRecord
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord
 from fedward.rundir.sweep_record import SweepRecord
 
 
-def record_line(record: Record | SweepRecord) -> str:
+def record_line(record: Record | SweepRecord | ArenaRecord) -> str:
     """What a person asks first: how long, how well, how private."""
-    if isinstance(record, SweepRecord):
+    if isinstance(record, ArenaRecord):
+        facts = _arena(record)
+    elif isinstance(record, SweepRecord):
         facts = _sweep(record)
     elif isinstance(record, RunRecord):
         facts = [many(record.rounds, "round"), *measures_in_words(record.last), _epsilon(record.guarantee())]
     elif isinstance(record, InferenceRecord):
         facts = _inference(record)
+    elif isinstance(record, AuditRecord):
+        mode = f"audit, {record.about.get('mode')}"
+        facts = [mode] if record.result is None else [mode, record.result.sentence]
     else:
         facts = _replicas(record)
-    if not isinstance(record, SweepRecord) and not record.finished:
+    if not isinstance(record, SweepRecord | ArenaRecord) and not record.finished:
         facts.insert(1, "not finished")
     return ", ".join(filter(None, facts)).replace("\xa0", " ")
 
@@ -64,3 +71,10 @@ def _sweep(record: SweepRecord) -> list[str]:
     known = [mean for mean in means if mean is not None]
     facts = [many(len(record.combinations), "combination"), many(len(record.runs), "run")]
     return facts + ([f"accuracy {100 * min(known):.1f} to {100 * max(known):.1f} %"] if known else [])
+
+
+def _arena(record: ArenaRecord) -> list[str]:
+    about = record.about
+    facts = [f"{many(len(about.defences), 'defence')} x {many(len(about.attacks) - 1, 'attack')}"]
+    facts.append(many(len(record.runs), "run"))
+    return facts + ([f"{many(len(about.refused), 'cell')} refused"] if about.refused else [])

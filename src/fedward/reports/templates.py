@@ -1,17 +1,20 @@
 """The templates of reports: the page and its pictures, and what is said on the terminal.
 
-What is missing in a template is an error. What is put into markup is escaped, what is put into text is not.
+What is missing in a template is an error. What is put into markup is escaped; what is put into text stays in
+its line. Control characters are shown, never passed on.
 """
 
 from __future__ import annotations
 
 import re
 from importlib.resources import files
+from pathlib import PurePath
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
+from fedward.base.visible_text import visible
 from fedward.certificates.level import percentage
 from fedward.privacy.rounding import epsilon_text, round_up
 from fedward.reports import numbers
@@ -29,7 +32,7 @@ def fill(template: str, /, **values: Any) -> Markup:
 
 def lines(template: str, /, **values: Any) -> list[str]:
     """The lines of a template of text with these values; empty ones are left out."""
-    return [line for line in _ENVIRONMENT.get_template(template).render(values).split("\n") if line]
+    return [line for line in _TEXT.get_template(template).render(values).split("\n") if line]
 
 
 def _source(name: str) -> str:
@@ -38,13 +41,24 @@ def _source(name: str) -> str:
     return re.sub(r"\n +(?!\{%|$)", " ", source) if name.endswith(".txt") else source
 
 
+def _visible(value: Any, *, lines: bool) -> Any:
+    if isinstance(value, Markup) or not isinstance(value, str | PurePath):
+        return value
+    return visible(str(value), lines=lines)
+
+
 _ENVIRONMENT = Environment(
     loader=FunctionLoader(_source),
     autoescape=select_autoescape(["html", "svg"]),
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
+    finalize=lambda value: _visible(
+        value, lines=True
+    ),  # who reads the page need not be who named what it shows
 )
+
+
 _ENVIRONMENT.filters |= {
     "at_most": numbers.at_most,
     "at_most_figure": numbers.at_most_figure,
@@ -62,3 +76,4 @@ _ENVIRONMENT.filters |= {
     "whole": "{:,}".format,
     "short": "{:g}".format,
 }
+_TEXT = _ENVIRONMENT.overlay(finalize=lambda value: _visible(value, lines=False))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fedward.base.validate import InvalidValue, add_to_errors
 from fedward.certificates.certificate import Certificate
-from fedward.certificates.certificate_file import loads
+from fedward.certificates.certificate_file import loads, read_certificate_text
 from fedward.certificates.certified import papers_guarantee
-from fedward.certificates.setting import Setting
+from fedward.certificates.others.any_certificate import AnySetting
 from fedward.privacy import Guarantee
 from fedward.privacy.caveats import add_caveat
 from fedward.rundir.file_record import json_object
@@ -37,11 +35,9 @@ def certificate_files(folder: Path, variants: Sequence[str]) -> dict[str, Path]:
 
 def read_certificate(file: Path) -> Certificate:
     """The certificate in a file, packed or not; nothing is recomputed."""
-    content = file.read_bytes()
     try:
-        text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf8")
-        return loads(text).certificate
-    except (InvalidValue, UnicodeDecodeError, zlib.error, EOFError, gzip.BadGzipFile) as error:
+        return loads(read_certificate_text(file)).certificate
+    except InvalidValue as error:
         raise InvalidValue(f"{file} cannot be used: {error}") from error
 
 
@@ -81,7 +77,7 @@ def read_certified(
 
 
 def _check_summary(
-    stated: dict[str, Any], setting: Setting, caveat: str, file: Path, certificate: Path
+    stated: dict[str, Any], setting: AnySetting, caveat: str, file: Path, certificate: Path
 ) -> dict[str, Any]:
     """The summary of one variant with what its certificate's ledger comes to."""
     papers = papers_guarantee(setting)
@@ -99,7 +95,7 @@ def _check_summary(
         fresh[name] = None if guarantee is None else guarantee.to_json()
     for name, of in _NUMBERS.items():
         guarantee = guarantees[of]
-        fresh[name] = None if guarantee is None else guarantee.epsilon
+        fresh[name] = None if guarantee is None or not guarantee.private else guarantee.epsilon
         if name in stated:
             require_number(name, stated[name], fresh[name], file, certificate)
     fresh["statement"] = str(guarantees["guarantee"])
@@ -107,7 +103,7 @@ def _check_summary(
     return stated | {name: value for name, value in fresh.items() if name in stated}
 
 
-def _require_trained(setting: Setting, trained: OneTraining, file: Path, ledgers: Path) -> None:
+def _require_trained(setting: AnySetting, trained: OneTraining, file: Path, ledgers: Path) -> None:
     """Refuses a certificate whose ledger is not that of the replicas beside it."""
     own, other = setting.ledger, trained.ledger
     same = (

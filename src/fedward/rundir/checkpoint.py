@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fedward.base.randomness import check_draw
+from fedward.base.randomness import check_coins, check_draw
 from fedward.base.sealed import seal, unseal
 from fedward.base.validate import InvalidValue
 from fedward.core.types import ServerState
@@ -14,9 +14,9 @@ _FORMAT = "fedward checkpoint 3"
 # Without it nobody knows which model was released: the rounds may not run again in the same directory.
 _REMEDY = "put back a copy of it, or start again in another directory with --out"
 _KEYS = {"format", "replica", "round", "parameters", "server", "policy", "ledger", "users"}
-# Of a replica that belongs to no draw, or whose mechanism carries nothing from round to round, they are not
+# Of a replica that belongs to no draw, or whose parts carry nothing from round to round, they are not
 # written: the files of such runs are what they always were.
-_OPTIONAL = {"draw", "mechanism"}
+_OPTIONAL = {"draw", "mechanism", "coins", "memory", "previous"}
 
 
 def to_bytes(state: ServerState) -> bytes:
@@ -26,7 +26,7 @@ def to_bytes(state: ServerState) -> bytes:
 def to_content(state: ServerState) -> dict[str, Any]:
     """The state as tensors and plain values."""
     content = {"format": _FORMAT} | vars(state)
-    content |= {key: list(content[key]) for key in ("server", "policy", "mechanism")}
+    content |= {key: list(content[key]) for key in ("server", "policy", "mechanism", "memory", "previous")}
     content["ledger"] = ledger_file.dumps(state.ledger)
     content["users"] = None if state.users is None else user_ledgers_file.dumps(state.users)
     return {key: value for key, value in content.items() if key not in _OPTIONAL or value}
@@ -53,4 +53,7 @@ def from_content(saved: Any, source: str) -> ServerState:
         users=None if saved["users"] is None else user_ledgers_file.loads(saved["users"]),
         draw=check_draw(saved.get("draw", "")),
         mechanism=tuple(saved.get("mechanism", ())),
+        coins=check_coins(saved.get("coins", "")),
+        memory=tuple(saved.get("memory", ())),
+        previous=tuple(saved.get("previous", ())),
     )

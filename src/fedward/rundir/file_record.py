@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf, PlainSerializer, ValidationError
 
 from fedward.base import json_lines as lines
+from fedward.base.limited_files import read_text
 from fedward.base.strict_json import parse
 from fedward.base.validate import InvalidValue
 from fedward.privacy import Guarantee
@@ -74,7 +75,7 @@ def json_object(file: Path) -> dict[str, Any] | None:
     if not file.is_file():
         return None
     try:
-        content = parse(file.read_text(encoding="utf8"), str(file))
+        content = parse(read_text(file), str(file))
     except UnicodeDecodeError as error:
         raise InvalidValue(f"{file} is damaged and cannot be read: {error}") from error
     if not isinstance(content, dict):

@@ -11,12 +11,14 @@ import numpy as np
 
 from fedward.attacks.inference import Limit, Roc
 from fedward.attacks.inference.auc import Floats
-from fedward.base.arrays_file import check_arrays, read_arrays, write_arrays
+from fedward.base.arrays_file import check_arrays, read_arrays
 from fedward.base.table_rows import frame
 from fedward.base.validate import InvalidValue
 from fedward.privacy import Guarantee
+from fedward.rundir.damage import NO_DIGESTS, Digests
 from fedward.rundir.manifest import Manifest
 from fedward.rundir.results import InferenceResult, MembershipResult, RocRecord
+from fedward.rundir.run_files import RunFiles
 from fedward.rundir.store import RunDirectory
 
 PROPERTY = "property inference"
@@ -46,6 +48,7 @@ class InferenceRecord:
       stored: how many trainings, or rounds of the one that is watched, are stored.
       result: what the attacks found; None if the run is not finished.
       curves: the ROC curve of each attack, and what privacy allows; empty for runs of fedward 0.1.
+      digests: whether its files were compared with their digests, or damage cannot be noticed.
     """
 
     path: Path
@@ -53,6 +56,7 @@ class InferenceRecord:
     stored: int = 0
     result: InferenceResult | None = None
     curves: Curves = field(default_factory=Curves)
+    digests: Digests = NO_DIGESTS
 
     @property
     def experiment(self) -> dict[str, Any]:
@@ -125,13 +129,13 @@ class InferenceRecord:
         return frame(self.table_rows())
 
 
-def write_curves(directory: Path, attacks: Mapping[str, Roc], limit: Limit) -> None:
-    """Stores them in a run directory."""
+def write_curves(files: RunFiles, attacks: Mapping[str, Roc], limit: Limit) -> None:
+    """Stores them among the files of a run."""
     arrays = {f"{name}/fpr": roc.fpr for name, roc in attacks.items()}
     arrays |= {f"{name}/tpr": roc.tpr for name, roc in attacks.items()}
     if limit.promised:
         arrays |= {"/fpr": _RATES, "/tpr": limit.most(_RATES)}
-    write_arrays(directory / NAME, arrays)
+    files.write_arrays(NAME, arrays)
 
 
 def read_curves(directory: Path) -> Curves:

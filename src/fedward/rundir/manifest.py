@@ -21,6 +21,7 @@ class RunData(FileRecord):
     digest: str | None = None
     initial_model: str | None = None
     target_model: str | None = None
+    public_directions: str | None = None
 
 
 class Divisor(FileRecord):
@@ -42,7 +43,7 @@ class Manifest(FileRecord):
 
     Args:
       experiment: its tables; of many replicas those of each variant, under ``variants``; of an inference
-        attack what is asked under ``inference``.
+        attack what is asked under ``inference``, of an audit how it is done under ``audit``.
       code: a digest of each own class or function that it uses, by import path.
       weights: the file that the model starts from, in words.
       caveat: what every ε must be read with.
@@ -52,6 +53,7 @@ class Manifest(FileRecord):
       versions, engine: that it was begun with.
       environment: where, when and by which command.
       went_on: every change of engine or versions since, in order.
+      digests: which version of digests.jsonl lies beside it; 0 in runs of earlier versions, without any.
       extended: the rounds it was to have each time before it was given more, or a larger budget.
     """
 
@@ -69,6 +71,7 @@ class Manifest(FileRecord):
     environment: dict[str, Any] = Field(default_factory=dict)
     went_on: list[ComputedBy] = Field(default_factory=list)
     extended: list[int] = Field(default_factory=list)
+    digests: int = 0
 
     @property
     def variants(self) -> dict[str, dict[str, Any]] | None:
@@ -80,6 +83,12 @@ class Manifest(FileRecord):
     def inference(self) -> dict[str, Any] | None:
         """What an inference attack asks; None for other runs."""
         found = self.experiment.get("inference")
+        return found if isinstance(found, dict) else None
+
+    @property
+    def audit(self) -> dict[str, Any] | None:
+        """How an audit attacks; None for other runs."""
+        found = self.experiment.get("audit")
         return found if isinstance(found, dict) else None
 
     def inference_kind(self, file: Path) -> str:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
+from fedward.base.limited_files import read_text
+from fedward.base.strict_json import parse
 from fedward.base.validate import InvalidValue
 
 SWEPT = "swept.json"
 """The file that a sweep writes first: what it is about."""
 
-# Whose these are only run.json says, for single runs, many replicas and inference attacks. Where it is not
+# Whose these are only run.json says, for single runs, many replicas, inference attacks and audits. Where it
+# is not
 # there they are somebody else's, and would be written over.
 _RESULTS = (
     *("checkpoint*.pt", "ledger.json", "users.json", "result.json"),
-    *("block.pt", "sums.npz", "scores-*.npz"),
+    *("block.pt", "sums.npz", "scores-*.npz", "ahead-*.npz", "seen-*.npz"),
     *("rounds.jsonl", "telemetry.jsonl", "model.pt", "labels.npz"),
 )
 _TRAINING = re.compile(r".+,seed=\d+")
@@ -66,9 +68,9 @@ def _is_of_sweep(path: Path) -> bool:
 
 def _kind_of_run(file: Path) -> str:
     try:
-        experiment = json.loads(file.read_text(encoding="utf8"))["experiment"]
+        experiment = parse(read_text(file), str(file))["experiment"]
     except (ValueError, RecursionError, LookupError, TypeError):
         return "a run"  # a damaged one
-    kinds = {"variants": "many replicas", "inference": "an inference attack"}
+    kinds = {"variants": "many replicas", "inference": "an inference attack", "audit": "an audit"}
     found = [kind for key, kind in kinds.items() if isinstance(experiment, dict) and key in experiment]
     return found[0] if found else "a run"

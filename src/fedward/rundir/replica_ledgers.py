@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fedward.base.durable_files import write_if_changed
 from fedward.base.strict_json import require_keys
 from fedward.base.validate import InvalidValue
-from fedward.certificates.setting import Setting
+from fedward.certificates.others.any_certificate import AnySetting
 from fedward.privacy import Guarantee, Ledger, ledger_file
 from fedward.privacy.caveats import add_caveat
 from fedward.privacy.remembered import guarantee_or_rdp
 from fedward.rundir.file_record import json_object
+from fedward.rundir.run_files import RunFiles
 
 NAME = "ledgers.json"
 _FORMAT, _VERSION = "fedward replica ledgers", 1
@@ -37,12 +37,12 @@ class OneTraining:
         return add_caveat(guarantee_or_rdp(self.ledger, self.delta, self.accountant), caveat)
 
 
-def training_of(setting: Setting) -> OneTraining:
+def training_of(setting: AnySetting) -> OneTraining:
     """What a certificate says that one training spends."""
     return OneTraining(ledger=setting.ledger, delta=setting.delta, accountant=setting.accountant)
 
 
-def write_ledgers(path: Path, variants: Mapping[str, OneTraining]) -> None:
+def write_ledgers(files: RunFiles, variants: Mapping[str, OneTraining]) -> None:
     """Writes what one training of each variant spends; a directory of an older version gets it too."""
     content = {
         "format": _FORMAT,
@@ -56,7 +56,7 @@ def write_ledgers(path: Path, variants: Mapping[str, OneTraining]) -> None:
             for name, each in variants.items()
         },
     }
-    write_if_changed(path / NAME, (json.dumps(content, indent=1) + "\n").encode())
+    files.write_if_changed(NAME, (json.dumps(content, indent=1) + "\n").encode())
 
 
 def read_ledgers(path: Path) -> dict[str, OneTraining]:

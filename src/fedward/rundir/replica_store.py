@@ -6,6 +6,8 @@ labels.npz              the true classes of the test examples
 block.pt                the states of the block under way, after its last finished round
 scores-START-STOP.npz   what finished replicas START to STOP - 1 say about every test example, and their draw
 sums.npz                the same as running sums, when space is to be saved
+ahead-START-STOP.npz    finished replicas whose turn has not come: see ``blocks_ahead``
+part.json               which replicas are to be trained here, where others train the rest
 result.json             the summary of all finished replicas
 """
 
@@ -19,14 +21,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fedward.base.arrays_file import Arrays, check_arrays, read_array, read_arrays, write_arrays
-from fedward.base.durable_files import remove, remove_leftovers, write_atomically
+from fedward.base.arrays_file import Arrays, check_arrays, read_array, read_arrays
+from fedward.base.durable_files import remove_leftovers
+from fedward.base.limited_files import read_archive
 from fedward.base.randomness import check_draw
 from fedward.base.sealed import seal, unseal
 from fedward.base.validate import InvalidValue, add_to_errors
 from fedward.core.types import ServerState
 from fedward.rundir import checkpoint
+from fedward.rundir.blocks_ahead import blocks_ahead, write_ahead
 from fedward.rundir.manifest import Manifest
+from fedward.rundir.part_record import read_part
 from fedward.rundir.replica_sums import add_block
 from fedward.rundir.store import RunDirectory
 
@@ -62,18 +67,26 @@ class ReplicaDirectory:
     """The files of a run of many replicas; ``open_run`` holds its lock."""
 
     def __init__(self, run: RunDirectory, *, save_space: bool) -> None:
-        self.path = run.path
+        self.path, self.files = run.path, run.files
         self._run = run
         self._save_space = save_space
+
+    @property
+    def finished(self) -> list[tuple[int, int]]:
+        """Which replicas are finished, those included whose turn has not come."""
+        ahead = [(start, stop) for start, stop, _ in blocks_ahead(self.path)]
+        following = count_finished(self.path)
+        return [(0, following), *ahead] if following else ahead
 
     def begin(self, manifest: Manifest, labels: NDArray[np.int64]) -> None:
         """Writes what is run, or checks that the directory holds the same run."""
         self._run.begin(manifest)
         remove_leftovers(self.path)
         self._check_finished(list(manifest.variants or ()))
+        self.append_ahead()
         file = self.path / "labels.npz"
         if not file.exists() or not _holds(file, labels):
-            write_arrays(file, {"labels": labels})
+            self.files.write_arrays(file.name, {"labels": labels})
 
     def _check_finished(self, variants: Sequence[str]) -> None:
         """Notices damage before anything is trained, not when all is done and the summary is made."""
@@ -81,6 +94,8 @@ class ReplicaDirectory:
         for start, stop, name in blocks:
             again = "remove it and those after it, and their replicas are trained again"
             _check(self.path / name, variants, stop - start, again)
+        for start, stop, file in blocks_ahead(self.path):
+            _check(file, variants, stop - start, "remove it, and its replicas are trained again")
         if not blocks and (self.path / _SUMS).exists():
             again = "put back a copy of it, or start again in another directory with --out"
             _check(self.path / _SUMS, variants, None, again)
@@ -90,9 +105,9 @@ class ReplicaDirectory:
         file = self.path / "block.pt"
         if not file.exists():
             return None
-        saved = unseal(_FORMAT, file.read_bytes(), str(file), _AGAIN)
-        if saved["start"] != count_finished(self.path):
-            file.unlink()  # killed after its scores were stored and before it was removed
+        saved = unseal(_FORMAT, read_archive(file), str(file), _AGAIN)
+        if any(start <= saved["start"] < stop for start, stop in self.finished):
+            self.files.remove(file.name)  # killed after its scores were stored and before it was removed
             return None
         names, start, stop = list(saved["variants"]), saved["start"], saved["stop"]
         states = [checkpoint.from_content(state, str(file)) for state in saved["states"]]
@@ -110,19 +125,51 @@ class ReplicaDirectory:
         """Stores the block after a round: what a kill from now on does not lose."""
         states = [checkpoint.to_content(state) for state in block.states]
         content = vars(block) | {"variants": list(block.variants), "states": states}
-        write_atomically(self.path / "block.pt", seal(_FORMAT, content))
+        self.files.write("block.pt", seal(_FORMAT, content), private=True)
 
-    def finish_block(self, block: Block, arrays: Arrays) -> None:
-        """Stores what the block's replicas say, and only then forgets their states."""
+    def finish_block(self, block: Block, arrays: Arrays, draw: str) -> None:
+        """Stores what the block's replicas say, and only then forgets their states.
+
+        Blocks may be finished in any order: one whose turn has not come waits for those before it.
+
+        Args:
+          block: which replicas.
+          arrays: what they say.
+          draw: that they belong to; empty for none.
+        """
         arrays = arrays | {"asked": np.array(block.asked), "run": np.array(block.run)}
-        draw: Arrays = {"draw": np.array(block.draw)} if block.draw else {}
-        if self._save_space:
-            sums = self.path / _SUMS
-            before = read_arrays(sums) if sums.exists() else None
-            write_arrays(sums, add_block(before, arrays, block.stop) | draw)
+        if draw:
+            arrays["draw"] = np.array(draw)
+        if block.start == count_finished(self.path) and read_part(self.path) is None:
+            self._append(block.start, block.stop, arrays)
         else:
-            write_arrays(self.path / f"scores-{block.start:06d}-{block.stop:06d}.npz", arrays | draw)
-        remove(self.path / "block.pt")
+            write_ahead(self.files, block.start, block.stop, arrays)
+        self.files.remove("block.pt")
+        self.append_ahead()
+
+    def _append(self, start: int, stop: int, arrays: Arrays) -> None:
+        """Stores the replicas that are next."""
+        if not self._save_space:
+            self.files.write_arrays(f"scores-{start:06d}-{stop:06d}.npz", arrays)
+            return
+        draw = {key: arrays.pop(key) for key in ("draw",) if key in arrays}
+        sums = self.path / _SUMS
+        before = read_arrays(sums, lambda key: key != "draw") if sums.exists() else None
+        self.files.write_arrays(_SUMS, add_block(before, arrays, stop) | draw)
+
+    def append_ahead(self) -> None:
+        """Takes in the blocks whose turn has come; those of a part wait for ``fedward merge``."""
+        if read_part(self.path) is not None:
+            return
+        for start, stop, file in blocks_ahead(self.path):
+            following = count_finished(self.path)
+            if start > following:
+                return
+            if start < following:  # killed after it was added and before it was removed
+                self.files.remove(file.name)
+            else:
+                self._append(start, stop, read_arrays(file))
+                self.files.remove(file.name)
 
 
 def stored_files(path: Path) -> list[Path]:
@@ -142,6 +189,11 @@ def for_every_replica(path: Path) -> list[Arrays]:
     ]
 
 
+def has_replicas(path: Path) -> bool:
+    """Whether any is finished or under way."""
+    return bool(stored_files(path) or blocks_ahead(path)) or (path / "block.pt").exists()
+
+
 def count_finished(path: Path) -> int:
     """How many replicas, from 0 on, are finished."""
     if blocks := finished_blocks(path):
@@ -159,16 +211,20 @@ def finished_blocks(path: Path) -> list[tuple[int, int, str]]:
     following = 0
     for start, stop, name in found:
         if start != following or stop <= start:
-            raise InvalidValue(f"{path} must hold the scores of replica {following} next, got {name}")
+            missing = f"scores-{following:06d}-*.npz"
+            raise InvalidValue(
+                f"{path} must hold the scores of replica {following} next ({missing}), got {name}"
+            )
         following = stop
     return found
 
 
 def stored_draw(path: Path) -> str | None:
     """The draw of the finished replicas, empty where they belong to none; None where none is finished."""
-    found = {_draw(file) for file in stored_files(path)}
+    found = {_draw(file) for file in (*stored_files(path), *(file for _, _, file in blocks_ahead(path)))}
     if len(found) > 1:
-        raise InvalidValue(f"{path} must hold replicas of one draw, got those of {len(found)}")
+        names = ", ".join(file.name for file in stored_files(path))
+        raise InvalidValue(f"{path} must hold replicas of one draw, got those of {len(found)} in {names}")
     return found.pop() if found else None
 
 

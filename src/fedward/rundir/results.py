@@ -11,8 +11,10 @@ import numpy as np
 from pydantic import Field, model_validator
 from scipy import stats
 
+from fedward.rundir.audit_result import AuditResult
 from fedward.rundir.file_record import FileRecord, StoredGuarantee
 from fedward.rundir.manifest import Manifest
+from fedward.rundir.promise import Promise
 
 REMEDY = "remove it, and the same command makes it again"
 
@@ -110,13 +112,6 @@ class UsersSpent(FileRecord):
     histogram: list[list[int | float | None]]
 
 
-class Promise(FileRecord):
-    """What a training guarantees, and the same in words."""
-
-    guarantee: StoredGuarantee
-    statement: str
-
-
 class Ended(FileRecord):
     """How many rounds a training has had, and whether that are fewer than planned."""
 
@@ -156,7 +151,8 @@ class TrainingResult(Measured, Promise, Ended):
 
 
 class Mean(FileRecord):
-    """A mean with a 95 % interval by Student's t; None where there is none, as for one value."""
+    """A mean with an interval by Student's t, 95 % unless it is said; None where there is none, as for one
+    value."""
 
     mean: float | None
     low: float | None
@@ -168,8 +164,12 @@ class Mean(FileRecord):
         return math.nan if self.mean is None else self.mean
 
     @classmethod
-    def of(cls, values: Sequence[float], least: float = 0.0, most: float = math.inf) -> Mean:
+    def of(
+        cls, values: Sequence[float], least: float = 0.0, most: float = math.inf, error: float = 0.05
+    ) -> Mean:
         """The mean of values that cannot be smaller than ``least`` or larger than ``most``.
+
+        ``error`` is the probability with which the interval may miss.
 
         >>> found = Mean.of([0.8, 0.9, 1.0], most=1.0)
         >>> round(found.mean, 3), round(found.low, 3), round(found.high, 3)
@@ -180,8 +180,8 @@ class Mean(FileRecord):
         mean = float(np.mean(values))
         if len(values) < 2 or not math.isfinite(mean):
             return cls(mean=mean, low=None, high=None)
-        error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-        width = float(stats.t.ppf(0.975, len(values) - 1)) * error
+        deviation = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+        width = float(stats.t.ppf(1 - error / 2, len(values) - 1)) * deviation
         return cls(mean=mean, low=max(least, mean - width), high=min(most, mean + width))
 
 
@@ -282,7 +282,7 @@ def _shown(record: FileRecord, *names: str) -> Iterator[tuple[str, Any]]:
 
 
 InferenceResult = MembershipResult | PropertyResult
-Result = TrainingResult | ReplicasResult | InferenceResult
+Result = TrainingResult | ReplicasResult | InferenceResult | AuditResult
 
 
 def read_result(content: Any, manifest: Manifest, file: Path) -> Result:
@@ -291,4 +291,6 @@ def read_result(content: Any, manifest: Manifest, file: Path) -> Result:
     if manifest.variants is None and manifest.inference is not None:
         membership = manifest.inference_kind(file.with_name("run.json")) == "membership"
         kind = MembershipResult if membership else PropertyResult
+    elif manifest.audit is not None:
+        kind = AuditResult
     return kind.read(content, file, REMEDY)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -16,13 +16,18 @@ from fedward.base.validate import InvalidValue, one_of, whole
 from fedward.certificates.certificate import Certificate
 from fedward.privacy import Guarantee, Ledger
 from fedward.privacy.user_ledgers import UserLedgers
+from fedward.rundir.audit_record import AuditRecord, read_audit
 from fedward.rundir.certified_record import read_certified
+from fedward.rundir.damage import NO_DIGESTS, Digests
+from fedward.rundir.durability import Durability
 from fedward.rundir.inference_record import InferenceRecord, read_inference
 from fedward.rundir.manifest import Manifest
+from fedward.rundir.place import SWEPT
 from fedward.rundir.replica_ledgers import OneTraining, read_ledgers, training_of
 from fedward.rundir.replica_store import count_finished, stored_draw
 from fedward.rundir.results import Measured, MeasuredRound, ReplicasResult, TelemetryRound, TrainingResult
 from fedward.rundir.spent import Spent, reason_unknown, unknown_guarantee
+from fedward.rundir.spent_by_person import guarantee_of_a_person
 from fedward.rundir.store import RunDirectory
 
 ReplicasTable = Literal["certified", "measured"]
@@ -41,6 +46,7 @@ class RunRecord:
       users: what each user has spent, where users protect themselves.
       unknown: why it is not known what was spent, where a ledger is missing.
       result: the summary, with every ε from the ledgers; None if the run is not finished.
+      digests: whether its files were compared with their digests, or damage cannot be noticed.
     """
 
     path: Path
@@ -51,6 +57,7 @@ class RunRecord:
     users: UserLedgers | None = None
     unknown: str = ""
     result: TrainingResult | None = None
+    digests: Digests = NO_DIGESTS
 
     @property
     def experiment(self) -> dict[str, Any]:
@@ -77,10 +84,29 @@ class RunRecord:
             return self.result
         return self.metrics[-1] if self.metrics else Measured()
 
-    def guarantee(self) -> Guarantee | None:
-        """What the ledgers come to so far, what is reserved included; None before the first round."""
+    def guarantee(self, devices_per_person: int = 1) -> Guarantee | None:
+        """What the ledgers come to so far, what is reserved included; None before the first round.
+
+        Args:
+          devices_per_person: k: how many users one person may be, whom it then hides as a whole.
+        """
         spent = Spent(folder=self.path, ledger=self.ledger, users=self.users, problem=self.unknown)
+        if devices_per_person != 1:
+            return guarantee_of_a_person(spent, self.manifest, devices_per_person)
         return spent.guarantee(self.manifest)
+
+    def durability(self, threshold: float = 0.5) -> Durability:
+        """The success of the attack in the rounds after the last of those it was given."""
+        rounds = (self.experiment.get("attack") or {}).get("rounds")
+        if not rounds:
+            raise InvalidValue(
+                f"durability needs attackers that leave: {self.path} has no rounds under [attack], so they "
+                "never do"
+            )
+        measured = {
+            each.round: each.attack_success for each in self.metrics if each.attack_success is not None
+        }
+        return Durability.of(measured, max(rounds), threshold)
 
     def table_rows(self) -> list[dict[str, Any]]:
         """What was measured, one row for each measured round; rounds are counted from 1."""
@@ -105,6 +131,7 @@ class ReplicasRecord:
       trainings: what one training of each variant spends; empty in directories of older versions.
       certificates: what is certified about each variant, if anything is.
       certified: ``certified.json``: curves for each variant, or costs of an attack; None without it.
+      digests: whether its files were compared with their digests, or damage cannot be noticed.
     """
 
     path: Path
@@ -116,6 +143,7 @@ class ReplicasRecord:
     trainings: dict[str, OneTraining] = field(default_factory=dict)
     certificates: dict[str, Certificate]
     certified: dict[str, Any] | None = None
+    digests: Digests = NO_DIGESTS
 
     @property
     def experiments(self) -> dict[str, dict[str, Any]]:
@@ -182,14 +210,14 @@ class ReplicasRecord:
         return frame(self.table_rows(table))
 
 
-Record = RunRecord | ReplicasRecord | InferenceRecord
+Record = RunRecord | ReplicasRecord | InferenceRecord | AuditRecord
 
 
 def load(path: str | os.PathLike[str]) -> Record:
-    """Reads a run directory of ``fedward run``, ``replicas``, ``certify`` or ``infer``.
+    """Reads a run directory of ``fedward run``, ``replicas``, ``certify``, ``infer`` or ``audit``.
 
     Nothing is changed or locked; a run that is under way is read as far as it is. Every ε is computed from
-    the run's ledgers, and a file that states another is refused.
+    the run's ledgers, and a file that states another is refused; so is one that is not what its digest says.
 
     Args:
       path: the run directory.
@@ -199,15 +227,23 @@ def load(path: str | os.PathLike[str]) -> Record:
         raise InvalidValue(f"{folder} is not a run directory: {_why_not(folder)}")
     try:
         manifest = RunDirectory(folder).manifest()
-        if manifest.variants is not None:
-            return _replicas(folder, manifest, manifest.variants)
-        _require(folder, manifest.experiment, ("seed", "rounds", "data", "model", "algorithm"))
-        _require(folder, manifest.to_json(), ("delta", "accountant"))
-        if manifest.inference is not None:
-            return read_inference(folder, manifest)
-        return _run(folder, manifest)
+        record = _read(folder, manifest)
+        # Last: whoever reads a file says more about what is wrong in it than its digest does.
+        return replace(record, digests=RunDirectory(folder).require_shown_undamaged(manifest))
     except UnicodeDecodeError as error:
         raise InvalidValue(f"{folder} holds a file that is damaged and cannot be read: {error}") from error
+
+
+def _read(folder: Path, manifest: Manifest) -> Record:
+    if manifest.variants is not None:
+        return _replicas(folder, manifest, manifest.variants)
+    _require(folder, manifest.experiment, ("seed", "rounds", "data", "model", "algorithm"))
+    _require(folder, manifest.to_json(), ("delta", "accountant"))
+    if manifest.inference is not None:
+        return read_inference(folder, manifest)
+    if manifest.audit is not None:
+        return read_audit(folder, manifest)
+    return _run(folder, manifest)
 
 
 def _run(folder: Path, manifest: Manifest) -> RunRecord:
@@ -262,6 +298,11 @@ def _why_not(folder: Path) -> str:
         return "there is nothing of that name; fedward runs lists those in runs/"
     if not folder.is_dir():
         return "it is a file; give the directory that a command has written, such as runs/NAME"
+    if (folder / SWEPT).is_file():
+        return (
+            "it is of a sweep without sweep.json, or an arena without arena.json, which has not come to "
+            "its end: the same command goes on"
+        )
     below = sorted(each.parent.name for each in folder.glob("*/run.json"))
     if below:
         return f"it holds no run.json, but {len(below)} below it do: give {folder / below[0]}, for instance"

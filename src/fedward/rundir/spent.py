@@ -14,11 +14,12 @@ from fedward.privacy.remembered import guarantee_of, guarantee_or_rdp, guarantee
 from fedward.privacy.shares import shares
 from fedward.privacy.spending import mechanisms
 from fedward.privacy.user_ledgers import UserLedgers
+from fedward.rundir.audit_result import AuditResult
 from fedward.rundir.manifest import Manifest
 from fedward.rundir.results import InferenceResult, TrainingResult
 from fedward.rundir.server_looks import LOOKS_LEFT_OUT, add_looks, looks_alone
 
-Promised = TypeVar("Promised", bound=TrainingResult | InferenceResult)
+Promised = TypeVar("Promised", bound=TrainingResult | InferenceResult | AuditResult)
 
 # Machines differ in the last bits of a float, not in what was spent.
 _ROUNDING = 1e-9

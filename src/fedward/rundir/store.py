@@ -6,6 +6,7 @@ users.json        what each user has spent, where users protect themselves
 checkpoint.pt     the state after the last finished round
 rounds.jsonl      what was measured of the released models
 telemetry.jsonl   cohorts, norms, rejected rows: not covered by any ε; absent with system entropy
+digests.jsonl     what every file here is to hold: written before it is
 model.pt          the final model's state_dict
 papers-ledger.json  what a paper takes the training to have spent, where that is something else
 result.json       the summary, once the run is finished; every ε in it follows from the ledgers
@@ -25,17 +26,22 @@ import torch
 from torch import nn
 
 from fedward.base import json_lines as lines
-from fedward.base.durable_files import remove, remove_leftovers, sync_directory, write_atomically
+from fedward.base.durable_files import remove_leftovers
+from fedward.base.limited_files import read_archive, read_text
 from fedward.base.locking import hold_lock
+from fedward.base.strict_json import require_modest
 from fedward.base.validate import InvalidValue
 from fedward.core.types import RoundLog, ServerState
 from fedward.privacy import Guarantee, Ledger, ledger_file, user_ledgers_file
 from fedward.privacy.user_ledgers import UserLedgers
 from fedward.rundir import checkpoint
 from fedward.rundir.computed_by import changes, environment
+from fedward.rundir.damage import Digests, require_undamaged
+from fedward.rundir.digest_log import VERSION as DIGESTS
 from fedward.rundir.file_record import FileRecord
 from fedward.rundir.manifest import ComputedBy, Manifest
 from fedward.rundir.more_rounds import with_more_rounds
+from fedward.rundir.own_files import require_own_directory, require_own_files
 from fedward.rundir.place import require_no_run
 from fedward.rundir.results import (
     REMEDY,
@@ -47,6 +53,8 @@ from fedward.rundir.results import (
     TrainingResult,
     read_result,
 )
+from fedward.rundir.run_file_names import is_needed, is_said_otherwise, made_again
+from fedward.rundir.run_files import Append, RunFiles, Write
 from fedward.rundir.same_run import check_same_run
 from fedward.rundir.spent import Spent, reason_unknown, result_from_ledgers
 
@@ -59,28 +67,48 @@ class RunDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.files = RunFiles(path)
+        self._checked = False
 
     def begin(self, manifest: Manifest) -> None:
         """Writes what is run, or checks that the directory holds the same run, or one with fewer rounds."""
         if not (self.path / "run.json").exists():
             require_no_run(self.path)
-            self._save_manifest(manifest.model_copy(update={"environment": environment()}))
+            self._save_manifest(first_manifest(manifest))
             return
         stored = self.manifest()
+        self.require_undamaged(stored)
         more = with_more_rounds(stored, manifest)
         check_same_run(self.path, more or stored, manifest)
+        self.files.settle()
         if more is not None:
             # In this order: without its result a run goes on, to whichever number of rounds it says.
-            remove(self.path / "result.json")
-            sync_directory(self.path)
+            self.files.remove("result.json")
             self._save_manifest(more)
             stored = more
         now = ComputedBy(engine=manifest.engine, versions=manifest.versions)
         if changes(stored, now) and not self.is_over(stored):
-            self._save_manifest(stored.model_copy(update={"went_on": [*stored.went_on, now]}))
+            stored = stored.model_copy(update={"went_on": [*stored.went_on, now]})
+            self._save_manifest(stored)
+        if not stored.digests and not self.is_over(stored):
+            self._save_manifest(stored)  # of an earlier version: from now on damage is noticed
 
     def _save_manifest(self, manifest: Manifest) -> None:
-        self._write("run.json", json.dumps(manifest.to_json(), indent=2) + "\n")
+        self.files.write("run.json", manifest_bytes(manifest), private=True)
+
+    def require_undamaged(self, stored: Manifest) -> None:
+        """Refuses to go on from damaged files: once, as reading them all takes time.
+
+        What the same command makes again may have been removed, to have it made again.
+        """
+        if not self._checked:
+            require_undamaged(
+                self.path,
+                has_digests=stored.digests > 0,
+                needed=is_needed,
+                may_be_missing=lambda name: is_said_otherwise(name) or made_again(name),
+            )
+            self._checked = True
 
     def is_over(self, manifest: Manifest) -> bool:
         """Whether nothing more will be computed; replicas can always be added to."""
@@ -91,16 +119,23 @@ class RunDirectory:
         file = self.path / "run.json"
         if not file.exists():
             raise InvalidValue(f"{self.path} is not a run directory: it holds no run.json")
+        require_own_files(self.path)
         return Manifest.read(_read_json(file, _COPY), file, _COPY)
+
+    def require_shown_undamaged(self, manifest: Manifest) -> Digests:
+        """Compares the files that are shown of a run with their digests; raises if one is damaged."""
+        return require_undamaged(
+            self.path, has_digests=manifest.digests > 0, may_be_missing=is_said_otherwise
+        )
 
     def load_state(self) -> ServerState | None:
         """The state to go on from; None if no round has finished."""
         remove_leftovers(self.path)
         file = self.path / "checkpoint.pt"
-        state = checkpoint.from_bytes(file.read_bytes(), str(file)) if file.exists() else None
+        state = checkpoint.from_bytes(read_archive(file), str(file)) if file.exists() else None
         finished = state.round if state else 0
-        lines.cut(self.path / "rounds.jsonl", finished)
-        lines.cut(self.path / "telemetry.jsonl", finished)
+        self.files.cut("rounds.jsonl", finished)
+        self.files.cut("telemetry.jsonl", finished)
         return state
 
     def with_reservation(self, state: ServerState) -> ServerState:
@@ -152,8 +187,8 @@ class RunDirectory:
         ledger = self.ledger() if (self.path / "ledger.json").exists() else None
         users = self.user_ledgers()
         papers = self.path / "papers-ledger.json"
-        # An inference attack has one ledger: that of a training, or of a user that is drawn in every round.
-        attacked, problem = manifest.inference is not None, ""
+        # An attack has one ledger: that of a training, or of a user that is drawn in every round.
+        attacked, problem = manifest.inference is not None or manifest.audit is not None, ""
         if ledger is None and finished:
             again = "; the same command writes it" if attacked else ""
             problem = f"{reason_unknown(self.path / 'ledger.json')}{again}"
@@ -169,19 +204,19 @@ class RunDirectory:
 
     def reserve(self, ledger: Ledger, users: UserLedgers | None = None) -> None:
         """Makes a round's reservation durable (the ``Journal`` of ``train``)."""
-        if users is not None:
-            self._write("users.json", user_ledgers_file.dumps(users))
-        self._write("ledger.json", ledger_file.dumps(ledger))
+        self.files.change(*_of_users(users), _write("ledger.json", ledger_file.dumps(ledger)))
 
     def save_round(self, state: ServerState, log: RoundLog) -> None:
         """Stores a finished round. Nothing else may see its model before."""
+        changes: list[Write | Append] = []
         if log.telemetry is not None:
             record = {"round": log.round, "bounds": log.bounds, "kept": log.kept, **asdict(log.telemetry)}
-            lines.append(self.path / "telemetry.jsonl", record)
-        write_atomically(self.path / "checkpoint.pt", checkpoint.to_bytes(state))
+            changes.append(Append(name="telemetry.jsonl", record=record, private=True))
+        content = checkpoint.to_bytes(state)
+        self.files.change(*changes, Write(name="checkpoint.pt", content=content, private=True))
 
     def save_metrics(self, round: int, measured: Measured) -> None:
-        lines.append(self.path / "rounds.jsonl", {"round": round, **measured.to_json()})
+        self.files.append("rounds.jsonl", {"round": round, **measured.to_json()})
 
     def metrics(self) -> list[MeasuredRound]:
         """What was measured, one record for each measured round."""
@@ -207,17 +242,18 @@ class RunDirectory:
         """Writes the final model, the ledgers with their claims and, last, the result that ends the run."""
         buffer = io.BytesIO()
         torch.save(module.state_dict(), buffer)
-        write_atomically(self.path / "model.pt", buffer.getvalue())
-        if users is not None:
-            self._write("users.json", user_ledgers_file.dumps(users))
-        if papers is not None:
-            self._write("papers-ledger.json", ledger_file.dumps(papers))
-        self._write("ledger.json", ledger_file.dumps(ledger, claims))
-        self.save_result(result)
+        claimed = [] if papers is None else [_write("papers-ledger.json", ledger_file.dumps(papers))]
+        self.files.change(
+            Write(name="model.pt", content=buffer.getvalue()),
+            *_of_users(users),
+            *claimed,
+            _write("ledger.json", ledger_file.dumps(ledger, claims)),
+            Write(name="result.json", content=_json_bytes(result)),
+        )
 
     def save_result(self, result: FileRecord) -> None:
         """Writes the result, which ends a run."""
-        self._write("result.json", json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n")
+        self.files.write("result.json", _json_bytes(result))
 
     def result(self) -> Result | None:
         """The result, if the run is finished; one that states another ε than its ledgers is refused."""
@@ -231,13 +267,34 @@ class RunDirectory:
             return found
         return result_from_ledgers(found, manifest, self.spent(manifest, finished=True))
 
-    def _write(self, name: str, text: str) -> None:
-        write_atomically(self.path / name, text.encode())
+
+def _write(name: str, text: str, *, private: bool = False) -> Write:
+    return Write(name=name, content=text.encode(), private=private)
+
+
+def _of_users(users: UserLedgers | None) -> list[Write]:
+    return [] if users is None else [_write("users.json", user_ledgers_file.dumps(users), private=True)]
+
+
+def _json_bytes(record: FileRecord) -> bytes:
+    return (json.dumps(record.to_json(), indent=2, allow_nan=False) + "\n").encode()
+
+
+def first_manifest(manifest: Manifest) -> Manifest:
+    """What is run, with where, when and by which command it was begun."""
+    return manifest.model_copy(update={"environment": environment()})
+
+
+def manifest_bytes(manifest: Manifest) -> bytes:
+    """The content of ``run.json``."""
+    return _json_bytes(manifest.model_copy(update={"digests": DIGESTS}))
 
 
 def _read_json(file: Path, remedy: str) -> dict[str, Any]:
     try:
-        content = json.loads(file.read_text(encoding="utf8"))
+        text = read_text(file)
+        require_modest(text, str(file))
+        content = json.loads(text)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidValue(f"{file} is damaged and cannot be read, {error}: {remedy}") from error
     if not isinstance(content, dict):
@@ -247,7 +304,7 @@ def _read_json(file: Path, remedy: str) -> dict[str, Any]:
 
 def _read_ledger(file: Path, loads: Callable[[str], Loaded]) -> Loaded:
     try:
-        return loads(file.read_text(encoding="utf8"))
+        return loads(read_text(file))
     except (InvalidValue, UnicodeDecodeError) as error:
         raise InvalidValue(f"{file} cannot be used: {error}") from error
 
@@ -259,7 +316,14 @@ def _is_of_users(manifest: Manifest, ledger: Ledger) -> bool:
 
 @contextmanager
 def open_run(path: Path) -> Iterator[RunDirectory]:
-    """Opens or makes a run directory and keeps other processes out of it."""
+    """Opens or makes a run directory and keeps other processes out of it.
+
+    One that holds links, pipes, devices or files of another owner is refused before anything is written.
+    """
+    if path.is_dir():
+        require_own_directory(path)
     with hold_lock(path / ".lock", path, "run directory"):
         remove_leftovers(path)
-        yield RunDirectory(path)
+        directory = RunDirectory(path)
+        yield directory
+        directory.files.close()

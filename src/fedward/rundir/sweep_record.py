@@ -10,8 +10,12 @@ from typing import Any
 from fedward.base.table_rows import frame
 from fedward.base.validate import InvalidValue
 from fedward.privacy import Guarantee
+from fedward.rundir.damage import NO_DIGESTS, Digests, require_undamaged
 from fedward.rundir.file_record import json_object
+from fedward.rundir.own_files import require_own_files
+from fedward.rundir.place import SWEPT
 from fedward.rundir.results import TrainingResult
+from fedward.rundir.run_file_names import is_needed
 from fedward.rundir.spent import require_number
 from fedward.rundir.store import RunDirectory
 
@@ -26,10 +30,12 @@ class SweepRecord:
     Attributes:
       path: its directory.
       combinations: as in ``sweep.json``: labels, ε and means with intervals, one for each combination.
+      digests: whether its files were compared with their digests, or damage cannot be noticed.
     """
 
     path: Path
     combinations: tuple[dict[str, Any], ...]
+    digests: Digests = NO_DIGESTS
 
     @property
     def runs(self) -> tuple[Path, ...]:
@@ -57,18 +63,42 @@ def read_sweep_record(path: Path) -> SweepRecord:
     Args:
       path: the directory that ``fedward sweep`` wrote.
     """
+    require_own_files(path)
     file = path / "sweep.json"
     found = (json_object(file) or {}).get("combinations")
     if not isinstance(found, list) or not found or not all(_is_complete(each) for each in found):
         raise InvalidValue(f"{file} is damaged: it must list combinations with their runs")
-    return SweepRecord(path=path, combinations=tuple(_check_combination(each, path) for each in found))
+    combinations = tuple(_check_combination(each, path) for each in found)
+    digests = require_undamaged(path, has_digests=sweep_has_digests(path))
+    return SweepRecord(path=path, combinations=combinations, digests=digests)
+
+
+def sweep_has_digests(path: Path) -> bool:
+    """Whether a sweep says that it has digests."""
+    return "digests" in (json_object(path / SWEPT) or {})
+
+
+def require_sweep_undamaged(path: Path) -> None:
+    """Raises if what a sweep goes on from, its trainings aside, is not as it was written.
+
+    What is swept may be missing: the same command writes it again, and every training is checked by itself.
+    """
+    require_undamaged(
+        path,
+        has_digests=sweep_has_digests(path),
+        needed=is_needed,
+        may_be_missing=lambda name: name == SWEPT,
+    )
 
 
 def _check_combination(combination: dict[str, Any], path: Path) -> dict[str, Any]:
     """A combination with the ε of its runs, each from its own ledger; raises if the table states another."""
     results: list[TrainingResult] = []
     for name in combination["runs"]:
-        result = RunDirectory(path / name).result() if (path / name / "run.json").is_file() else None
+        run = RunDirectory(path / name)
+        result = run.result() if (path / name / "run.json").is_file() else None
+        if (path / name / "run.json").is_file():
+            run.require_shown_undamaged(run.manifest())
         if result is None:
             nothing = dict.fromkeys(ABOUT)
             return combination | nothing | {"statement": f"no ε: {path / name} holds no finished run"}

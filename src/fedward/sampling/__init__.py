@@ -8,6 +8,7 @@ from fedward.sampling.cohort import Cohort
 from fedward.sampling.everyone import EveryoneSampler
 from fedward.sampling.fixed_size import FixedSizeSampler
 from fedward.sampling.poisson import PoissonSampler
+from fedward.sampling.random_allocation import RandomAllocation
 
 if TYPE_CHECKING:
     from fedward.core.types import Sampler
@@ -16,6 +17,7 @@ SAMPLERS: dict[str, type[Sampler]] = {
     "poisson": PoissonSampler,
     "fixed_size": FixedSizeSampler,
     "everyone": EveryoneSampler,
+    "random_allocation": RandomAllocation,
 }
 
-__all__ = ["SAMPLERS", "Cohort", "EveryoneSampler", "FixedSizeSampler", "PoissonSampler"]
+__all__ = ["SAMPLERS", "Cohort", "EveryoneSampler", "FixedSizeSampler", "PoissonSampler", "RandomAllocation"]

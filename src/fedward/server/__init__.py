@@ -4,13 +4,30 @@ from __future__ import annotations
 
 from fedward.core.types import ServerOptimizer
 from fedward.server.adam import ServerAdam
+from fedward.server.averaging import ServerAveraging
+from fedward.server.model_clipping import ServerModelClipping
 from fedward.server.momentum import ServerMomentum
+from fedward.server.projection import ServerProjection
+from fedward.server.shrinkage import ServerShrinkage
 from fedward.server.step import ServerStep
 
 SERVERS: dict[str, type[ServerOptimizer]] = {
     "step": ServerStep,
     "momentum": ServerMomentum,
     "adam": ServerAdam,
+    "averaging": ServerAveraging,
+    "shrinkage": ServerShrinkage,
+    "projection": ServerProjection,
+    "model_clipping": ServerModelClipping,
 }
 
-__all__ = ["SERVERS", "ServerAdam", "ServerMomentum", "ServerStep"]
+__all__ = [
+    "SERVERS",
+    "ServerAdam",
+    "ServerAveraging",
+    "ServerModelClipping",
+    "ServerMomentum",
+    "ServerProjection",
+    "ServerShrinkage",
+    "ServerStep",
+]

@@ -29,6 +29,10 @@ class Progress:
       rounds: how many rounds that one has.
       metrics: what was last measured of it.
       ledger, users: what it has spent.
+      nodes, cores: of the cluster that it runs on; 0 where there is none.
+      blocks: how many blocks of work are under way there.
+      seconds_apart: what the last step of the training took apart from local trainings; None where nobody
+        knows.
     """
 
     done: int
@@ -43,6 +47,10 @@ class Progress:
     metrics: Measured | None = None
     ledger: Ledger | None = None
     users: UserLedgers | None = None
+    nodes: int = 0
+    cores: int = 0
+    blocks: int = 0
+    seconds_apart: float | None = None
 
 
 class Clock:
@@ -69,6 +77,11 @@ class Clock:
         self._recent: dict[str, deque[float]] = {}
         self._last = time.monotonic()
 
+    def add(self, kind: str, steps: int) -> None:
+        """Counts steps that were not known before."""
+        self._left[kind] = self._left.get(kind, 0) + steps
+        self._total += steps
+
     def skip(self, kind: str, steps: int = 1) -> None:
         """Counts steps that this session need not do."""
         self._left[kind] -= steps
@@ -79,6 +92,12 @@ class Clock:
         if measured:
             self._recent.setdefault(kind, deque(maxlen=_RECENT)).append(seconds)
         self._left[kind] -= 1
+
+    def tick_together(self, kind: str, steps: int) -> None:
+        """Counts steps that were done beside others: each took its share of the time since the last."""
+        seconds = self._elapsed() / steps
+        self._recent.setdefault(kind, deque(maxlen=_RECENT)).extend([seconds] * min(steps, _RECENT))
+        self._left[kind] -= steps
 
     def charge(self, kind: str, steps: int) -> None:
         """Adds the time since the last step to the last so many of a kind, which needed it."""
@@ -101,4 +120,4 @@ class Clock:
     def _elapsed(self) -> float:
         now = time.monotonic()
         before, self._last = self._last, now
-        return now - before
+        return max(0.0, now - before)  # some virtual machines set even this clock back

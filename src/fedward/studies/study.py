@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from fedward.backends.compute import Compute
+from fedward.backends.ray.connection import Cluster, joined
 from fedward.rundir.store import RunDirectory, open_run
 from fedward.studies.progress import Progress
 
@@ -50,7 +52,7 @@ def carry_out(
     path: Path,
     compute: Compute,
     watch: Watch,
-    draw: Callable[[Path, Result], object] | None = None,
+    draw: Callable[[Place, Result], object] | None = None,
 ) -> Result:
     """Carries out a study, or goes on with it where it was left.
 
@@ -60,9 +62,17 @@ def carry_out(
       watch: goes through the steps, and may show them.
       draw: draws pictures of the result, while the place is still locked.
     """
-    with study.open(path, compute.check()) as place:
-        watch(study.steps(place, compute))
+    with study.open(path, compute.check()) as place, joined(compute) as cluster:
+        steps = study.steps(place, compute)
+        watch(steps if cluster is None else _with_size(steps, cluster))
         result = study.result(place)
         if draw is not None:
-            draw(path, result)
+            draw(place, result)
     return result
+
+
+def _with_size(steps: Iterable[Progress], cluster: Cluster) -> Iterator[Progress]:
+    """The progress of a study with the size that its cluster has at the moment."""
+    for step in steps:
+        nodes, cores = cluster.size
+        yield replace(step, nodes=nodes, cores=cores)

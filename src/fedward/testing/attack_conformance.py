@@ -138,7 +138,7 @@ def _in_training(federation: Federation, model: nn.Module) -> tuple[Promise[Any]
 
     def trial(part: Any) -> _Trial:
         attack = _attack_by(part, federation)
-        return _Trial(attack.stage(_algorithm_for(attack), federation, 1), model)
+        return _Trial(attack.stage(_algorithm_for(attack), federation, 1, model), model)
 
     return (
         Promise(

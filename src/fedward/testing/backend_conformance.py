@@ -42,16 +42,18 @@ Make = Callable[[nn.Module, Federation], Backend]
 _FAR_AHEAD = 20_000
 
 
-def check_backend(make: Make, *, streams: bool = True) -> Conformance:
+def check_backend(make: Make, *, streams: bool = True, has_data: bool = True) -> Conformance:
     """Runs every promise of ``fedward.backends.protocol.Backend``.
 
     Args:
       make: takes a module and a federation and returns the backend; it is called many times.
       streams: say False for one that must know all jobs before it gives a row.
+      has_data: say False for one whose jobs run where their users are: it sends nobody examples, and what
+        fails there is a user that drops out, not the end of the training.
     """
     name = function_name(make, "the backend")
     with closing(make(network(), people())) as backend:
-        return check_promises("backend", _Trial(make, backend, streams), _PROMISES, name=name)
+        return check_promises("backend", _Trial(make, backend, streams, has_data), _PROMISES, name=name)
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class _Trial:
     make: Make
     backend: Backend
     streams: bool
+    has_data: bool
 
     def make_for(self, model: nn.Module, federation: Federation) -> Backend:
         """Another one; ends the check where it refuses such a model."""
@@ -126,6 +129,8 @@ def _takes_jobs_as_they_come(trial: _Trial) -> None:
 
 
 def _trains_on_a_jobs_own_examples(trial: _Trial) -> None:
+    if not trial.has_data:
+        not_applicable("its users train on their own data where they are (has_data=False)")
     (job,) = jobs_of(network(), [1])
     other = replace(job, examples=people().user(3), num_examples=5, version="poisoned")
     backend = trial.backend
@@ -169,6 +174,8 @@ def _gives_no_opinion_of_a_broken_model(trial: _Trial) -> None:
 
 
 def _ends_at_the_first_failure(trial: _Trial) -> None:
+    if not trial.has_data:
+        not_applicable("a job that fails where its user is has dropped out (has_data=False)")
     asked, bad = jobs_of(Fails(), USERS), people().user(2)
     assert isinstance(bad.x, Tensor)
     far = Examples(bad.x + 1000, bad.y)

@@ -6,10 +6,11 @@ import math
 from functools import partial
 
 import numpy as np
-from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
+from dp_accounting import GaussianDpEvent, NoOpDpEvent, PoissonSampledDpEvent
 from numpy.typing import NDArray
 
-from fedward.core.types import Sampler
+from fedward.core.types import EpochSampler, Sampler, ScheduledSampler
+from fedward.privacy.accounting_events import RandomAllocationDpEvent
 from fedward.privacy.events import ADJACENCIES, check_event
 from fedward.privacy.terms import ExactAttackers
 from fedward.testing.conformance import Conformance, Promise, broken, check_promises, not_applicable
@@ -92,7 +93,52 @@ def _many_cohorts(sampler: Sampler, users: int) -> tuple[NDArray[np.float64], ND
     return counts / _DRAWS, sizes
 
 
+def _keeps_to_its_schema(sampler: Sampler, users: int) -> None:
+    if not isinstance(sampler, ScheduledSampler):
+        not_applicable("it keeps nobody to a schema of participation")
+    schema, last, often = sampler.participation, np.full(users, -1), np.zeros(users, dtype=np.int64)
+    for t in range(2 * schema.most * schema.separation):
+        cohort = sampler.at_round(t).draw(users, np.random.default_rng(t))
+        soon = cohort[(last[cohort] >= 0) & (t - last[cohort] < schema.separation)]
+        often[cohort] += 1
+        if len(soon) or (often > schema.most).any():
+            broken(
+                f"in round {t} it draws {cohort.tolist()}, and its participation is: {schema}",
+                "Draw nobody who took part too lately or too often",
+            )
+        last[cohort] = t
+
+
+def _allots_one_round_of_an_epoch(sampler: Sampler, users: int) -> None:
+    if not isinstance(sampler, EpochSampler):
+        not_applicable("its cohorts are not drawn together for an epoch")
+    event = sampler.at_round(0).amplify(_NOISE, users)
+    for start in (0, 3 * sampler.epoch):
+        rounds = range(start, start + sampler.epoch)
+        cohorts = [sampler.at_round(t).draw(users, np.random.default_rng(start)) for t in rounds]
+        if sorted(np.concatenate(cohorts).tolist()) != list(range(users)):
+            broken(
+                f"in the rounds {start} to {rounds[-1]} it draws {in_short(cohorts)}",
+                "Draw every user in exactly one round of an epoch",
+            )
+        charged = [sampler.at_round(t).amplify(_NOISE, users) for t in rounds]
+        if charged != [event, *[NoOpDpEvent()] * (sampler.epoch - 1)]:
+            broken(
+                f"in the rounds {start} to {rounds[-1]} amplify gives {in_short(charged)}",
+                "Return the event of the whole epoch in its first round, and NoOpDpEvent() in the others",
+            )
+    allotted = RandomAllocationDpEvent(sampler.epoch, _NOISE) if sampler.epoch > 1 else _NOISE
+    if costs_less(event, allotted):
+        broken(
+            f"amplify claims ε = {cost(event):.4g}, and a user who is in one of {sampler.epoch} rounds costs "
+            f"{cost(allotted):.4g} at δ = 1e-5",
+            "Return RandomAllocationDpEvent(epoch, event)",
+        )
+
+
 def _draws_everybody_alike(sampler: Sampler, users: int) -> None:
+    if isinstance(sampler, ScheduledSampler):
+        not_applicable("who is drawn depends on the round")
     if sampler.staged is not None:
         not_applicable("it is staged, and says so: attackers are drawn in another way than others")
     expected = sampler.expected_size(users) / users
@@ -127,6 +173,8 @@ def _amplifies_soundly(sampler: Sampler, users: int) -> None:
 
 def _draws_users_apart(sampler: Sampler, users: int) -> None:
     rate = sampler.expected_size(users) / users
+    if isinstance(sampler, ScheduledSampler):
+        not_applicable("who is drawn depends on the round")
     if sampler.adjacency not in ("add/remove", "zero-out") or rate == 1:
         not_applicable("it claims nothing of users that are drawn independently")
     _, sizes = _many_cohorts(sampler, users)
@@ -146,6 +194,8 @@ _CHECKS = (
     ("declares what it does", _declares_itself),
     ("draws users once each, ascending", _draws_users),
     ("gives the same bits again", _repeats_itself),
+    ("keeps everybody to the participation that it declares", _keeps_to_its_schema),
+    ("draws everybody once in an epoch that it draws together", _allots_one_round_of_an_epoch),
     ("draws everybody as often as it declares", _draws_everybody_alike),
     ("claims no more from sampling than there is", _amplifies_soundly),
     ("draws users independently where it counts on that", _draws_users_apart),

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from fedward.attacks.model_poisoning.visible_rows import honest_rows, own_rows
+from fedward.attacks.model_poisoning.visible_rows import honest_rows, known_rows, own_rows
 from fedward.base.validate import InvalidValue
 from fedward.core.types import Sight
 
@@ -40,3 +40,10 @@ def test_honest_rows_may_be_none_at_all() -> None:
 def test_honest_rows_that_may_not_be_seen_are_refused_by_name() -> None:
     with pytest.raises(InvalidValue, match="an attack needs attackers that know the cohort"):
         honest_rows(seen(UPDATE), "an attack")
+
+
+def test_known_rows_are_the_honest_ones_where_there_are_any() -> None:
+    honest = torch.stack([UPDATE, 3 * UPDATE, BROKEN])
+    assert torch.equal(known_rows(UPDATE, seen(UPDATE, honest=honest)), honest[:2])
+    assert torch.equal(known_rows(UPDATE, seen(2 * UPDATE, honest=honest[2:])), 2 * UPDATE[None])
+    assert torch.equal(known_rows(UPDATE, seen(2 * UPDATE)), 2 * UPDATE[None])

@@ -12,13 +12,18 @@ from hypothesis import strategies as st
 
 from fedward.attacks.attack_types import Poisoning
 from fedward.attacks.poisoning import (
+    A3FL,
     POISONINGS,
+    BlendedBackdoor,
     BoldDigit,
+    CleanLabelBackdoor,
     DistributedBackdoor,
+    EdgeCaseBackdoor,
     LabelFlip,
     PatternBackdoor,
     SemanticBackdoor,
     SinglePixel,
+    Square,
     Triangle,
     WordBackdoor,
     poison_examples,
@@ -33,6 +38,9 @@ EVERY_POISONING: dict[str, Poisoning] = {
     "single_pixel": SinglePixel(),
     "pattern": PatternBackdoor(pattern=Triangle(size=2), target=1),
     "distributed": DistributedBackdoor(pattern=Triangle(size=3), target=1),
+    "blended": BlendedBackdoor(target=1),
+    "clean_label": CleanLabelBackdoor(target=1, frequency=1),
+    "a3fl": A3FL(pattern=Square(size=2), target=1, fraction=1.0),
     "label_flip": LabelFlip(target=0, source=1),
     "semantic": SemanticBackdoor(feature=BoldDigit(label=1, ink=0.5), target=0),
 }
@@ -45,9 +53,10 @@ def changed(name: str, **changes: Any) -> Poisoning:
 
 
 def test_every_poisoning_is_tested_here() -> None:
-    # Sentences need text: test_sentences and test_word are about them.
+    # Sentences need text: test_sentences and test_word are about them. A tail is that of some data:
+    # test_edge_case is about it.
     tested = {name: type(poisoning) for name, poisoning in EVERY_POISONING.items()}
-    assert tested | {"word": WordBackdoor} == POISONINGS
+    assert tested | {"word": WordBackdoor, "edge_case": EdgeCaseBackdoor} == POISONINGS
 
 
 def images(n: int = 40, classes: int = 4, seed: int = 0) -> Examples:

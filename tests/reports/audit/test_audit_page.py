@@ -92,6 +92,7 @@ def test_seeded_noise_is_research_and_system_noise_is_not(folder: Path, seeded: 
     assert "system entropy" in page
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_a_run_that_is_not_finished_says_so(seeded: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(seeded, tmp_path / "copy"))
     (copy / "result.json").unlink()

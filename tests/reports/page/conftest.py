@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedward.base.arrays_file import write_arrays
-from fedward.base.durable_files import write_atomically
 from fedward.certificates.certificate_file import dumps
 from fedward.certificates.certified import certify_setting
 from fedward.certificates.claims import Claims
@@ -125,21 +123,16 @@ def certified_directory(
             found[name] = certify_setting(setting_of(claims, setup), tally)
             ending = f"-{name}" if variants else ""
             stored = f"certificate-scores{ending}.npz"
-            write_atomically(path / stored, tally.to_bytes())
-            write_atomically(
-                path / f"certificate{ending}.json", dumps(found[name].certificate, stored).encode()
-            )
-        write_arrays(path / "labels.npz", {"labels": labels})
-        directory._write("certified.json", json.dumps({n: record(f) for n, f in found.items()}))
+            directory.files.write(stored, tally.to_bytes())
+            text = dumps(found[name].certificate, stored)
+            directory.files.write(f"certificate{ending}.json", text.encode())
+        directory.files.write_arrays("labels.npz", {"labels": labels})
+        certified = json.dumps({n: record(f) for n, f in found.items()})
+        directory.files.write("certified.json", certified.encode())
         interval = {"mean": 0.9, "low": 0.88, "high": 0.92}
-        directory._write(
-            "result.json",
-            json.dumps({"replicas": replicas, "variants": {name: {"accuracy": interval} for name in found}}),
-        )
-        write_arrays(
-            path / "sums.npz",
-            {"replicas": np.array(replicas)},
-        )
+        result = {"replicas": replicas, "variants": {name: {"accuracy": interval} for name in found}}
+        directory.files.write("result.json", json.dumps(result).encode())
+        directory.files.write_arrays("sums.npz", {"replicas": np.array(replicas)})
     return path
 
 

@@ -5,11 +5,13 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
+
 from fedward.reports.page import render
 from fedward.reports.page.comparison import compare_runs
-from fedward.reports.page.example_looks import Library
 from fedward.reports.page.run_part import run_part
 from fedward.rundir.run_record import RunRecord, load
+from fedward.studies.stored_data import Library
 
 
 def test_the_delta_of_one_training_stands_beside_its_epsilon(certified_run: Path, private_run: Path) -> None:
@@ -22,6 +24,7 @@ def test_the_delta_of_one_training_stands_beside_its_epsilon(certified_run: Path
     assert one[place].value == 0.01
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_initial_weights_are_said_beside_the_table(private_run: Path, tmp_path: Path) -> None:
     copied = shutil.copytree(private_run, tmp_path / "run")
     manifest = json.loads((copied / "run.json").read_text())

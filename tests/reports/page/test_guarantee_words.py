@@ -88,3 +88,13 @@ def test_a_figure_that_nobody_proves_has_no_odds() -> None:
 def test_a_large_epsilon_is_not_called_protection() -> None:
     assert "strong protection" in said(promise(guarantee(epsilon=0.2), seed=1))
     assert "hardly any protection" in said(promise(guarantee(epsilon=8.0), seed=1))
+
+
+def test_a_person_with_several_devices_is_spoken_of_as_one() -> None:
+    text = said(promise(guarantee(devices=3), seed=7))
+    assert "for every person with up to 3 devices" in text
+    assert "any one person, with all data on up to 3 devices" in text
+    assert "if all devices of that person take part as if none does" in text
+    none = said(promise(guarantee(epsilon=math.inf, reason="nothing is proven", devices=2), seed=7))
+    assert "No privacy guarantee for persons with several devices" in none
+    assert "about a person with up to 2 devices. The reason: nothing is proven" in none

@@ -46,6 +46,7 @@ def test_without_noise_nothing_is_promised(watched: Path) -> None:
     assert "User 0 takes part in the training and watches the model" in text
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_an_attack_that_breaks_the_guarantee_is_said_first(members: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(members, tmp_path / "run"))
     result = json.loads((copy / "result.json").read_text())
@@ -79,6 +80,7 @@ def test_the_curves_are_drawn_with_the_limit_and_the_diagonal(members: Path) -> 
         assert most == next(each for x, each in zip(fpr, tpr, strict=True) if x >= rate * (1 - 1e-9))
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_a_run_without_curves_says_how_to_get_them(members: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(members, tmp_path / "run"))
     (copy / "curves.npz").unlink()

@@ -121,6 +121,7 @@ def test_the_same_runs_give_the_same_page(
     assert render(again) == everything
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_what_files_say_is_never_markup(private_run: Path, tmp_path: Path) -> None:
     evil = "<script>alert(1)<!--"
     run = tmp_path / evil
@@ -137,6 +138,17 @@ def test_what_files_say_is_never_markup(private_run: Path, tmp_path: Path) -> No
     assert "{{ 7 * 7 }}" in html.unescape(page)
 
 
+def test_control_characters_of_a_name_are_shown_and_obeyed_by_nobody(
+    private_run: Path, tmp_path: Path
+) -> None:
+    evil = tmp_path / "\x1b[31m\u202e\x9b\udcff"
+    shutil.copytree(private_run, evil)
+    page = render([load(evil)])
+    assert not set(page) & set("\x1b\u202e\x9b")
+    assert r"\x1b[31m\u202e\x9b\xff" in text_of(page)
+
+
+@pytest.mark.usefixtures("edited_by_hand")
 def test_a_variant_with_markup_in_its_name_stays_inside_the_data_of_the_script(
     certified_run: Path, tmp_path: Path
 ) -> None:
@@ -152,6 +164,7 @@ def test_a_variant_with_markup_in_its_name_stays_inside_the_data_of_the_script(
     assert json.loads(data)["variants"][0]["name"] == evil
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_a_run_that_is_not_finished_is_reported_as_far_as_it_goes(private_run: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(private_run, run)
@@ -206,6 +219,7 @@ def test_a_page_with_ten_thousand_certified_pictures_is_small(
     assert_self_contained(without)
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_other_data_than_that_of_the_run_is_not_shown(certified_run: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(certified_run, run)

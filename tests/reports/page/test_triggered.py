@@ -19,8 +19,9 @@ from fedward.core.federation import Federation
 from fedward.core.vocabulary import Vocabulary
 from fedward.datasets import digits
 from fedward.models import build
-from fedward.reports.page.example_looks import Library, class_name, looks
+from fedward.reports.page.example_looks import class_name, looks
 from fedward.reports.page.triggered import triggers
+from fedward.studies.stored_data import Library
 
 
 def pixels(uri: str) -> Any:

@@ -84,7 +84,8 @@ def test_a_property_is_about_rounds(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("limit", [two_sided(2.0, 1e-3, ""), Limit.none("nothing")])
 def test_curves_are_drawn(tmp_path: Path, limit: Limit, logarithmic: bool) -> None:
     curves = {"loss threshold": curve(0.0), "likelihood ratio": curve(1.0)}
-    report.draw(curves, limit, tmp_path / "roc.png", title="membership", logarithmic=logarithmic)
+    found = report.picture(curves, limit, title="membership", logarithmic=logarithmic)
+    found.save(tmp_path / "roc.png")
     assert (tmp_path / "roc.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -178,6 +178,7 @@ def test_an_unfinished_inference_attack_shows_what_is_stored(tmp_path: Path, kin
     assert str(listing([found], tmp_path).columns[5]._cells[0]) == shown
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_an_unfinished_run_without_the_ledgers_of_its_users_has_no_epsilon(tmp_path: Path) -> None:
     with open_run(tmp_path / "run") as directory:
         list(run(setup_for(INSDP), directory))

@@ -3,6 +3,8 @@ from __future__ import annotations
 import errno
 import gzip
 import os
+import shutil
+import stat
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from fedward.base.validate import InvalidValue
 from fedward.rundir.catalogue.conditions import condition
 from fedward.rundir.catalogue.facts import RunFacts, read
-from fedward.rundir.catalogue.index import NAME, all_runs, find_runs
+from fedward.rundir.catalogue.index import all_runs, find_runs
 from rundir.catalogue.run_directories import make_run
 
 
@@ -85,49 +87,6 @@ def test_runs_that_did_not_change_are_not_read_again(runs: Path, monkeypatch: py
     assert len(found(runs)) == 3
 
 
-@pytest.mark.parametrize(
-    "content", [b"nothing packed", b"", b"\x1f\x8b\x08" + b"\xff" * 500, gzip.compress(b"no JSON", mtime=0)]
-)
-def test_a_damaged_index_is_made_again(runs: Path, content: bytes) -> None:
-    (runs / NAME).write_bytes(content)
-    assert len(found(runs)) == 3
-
-
-def test_an_index_that_is_damaged_anywhere_is_made_again(runs: Path) -> None:
-    for number in range(40):
-        make_run(runs / f"more-{number}")
-    wanted = sorted(found(runs))
-    good = (runs / NAME).read_bytes()
-    assert len(good) > 2000
-    for place in range(0, len(good), len(good) // 20):
-        bad = bytearray(good)
-        bad[place] ^= 0xFF
-        for damaged in (bytes(bad), good[:place]):
-            (runs / NAME).write_bytes(damaged)
-            assert sorted(found(runs)) == wanted
-            assert sorted(found(runs)) == wanted
-
-
-@pytest.mark.parametrize("reason", [errno.ENOSPC, errno.EIO])
-def test_runs_are_listed_all_the_same_where_their_index_cannot_be_written(
-    runs: Path, reason: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found(runs)
-    make_run(runs / "d")
-    (runs / "c" / "rounds.jsonl").write_text('{"round": 0, "accuracy": 0.99, "loss": 0.1}\n')
-    refused: list[int] = []
-
-    def refuse(descriptor: int, content: bytes) -> None:
-        refused.append(reason)
-        raise OSError(reason, os.strerror(reason))
-
-    monkeypatch.setattr("fedward.base.durable_files.write_whole", refuse)
-    before = (runs / NAME).read_bytes()
-    assert found(runs, sort="accuracy", descending=True) == ["c", "a", "b", "d"]
-    assert refused == [reason]
-    assert (runs / NAME).read_bytes() == before  # it is not damaged, and not thrown away
-
-
 def test_an_index_of_another_version_is_made_again(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("fedward.rundir.catalogue.index._VERSION", 99)
@@ -142,18 +101,135 @@ def _read_otherwise(path: Path) -> RunFacts:
     return RunFacts(path=path, kind="run", state="finished", facts={"something": "else"})
 
 
-def test_a_directory_in_the_indexs_place_does_no_harm(runs: Path) -> None:
-    (runs / NAME).mkdir()
-    assert len(found(runs)) == 3
+def only_cached() -> Path:
+    """The one file of this user's cache that is not its key."""
+    (file,) = (each for each in folder().iterdir() if each.name != "key")
+    return file
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_directory_that_cannot_be_written_is_listed_all_the_same(runs: Path) -> None:
-    runs.chmod(0o500)
+def folder() -> Path:
+    return Path(os.environ["XDG_CACHE_HOME"]) / "fedward" / "seen"
+
+
+def read_again(runs: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many runs are read, and not believed, for a listing that must be right in any case."""
+    asked: list[Path] = []
+
+    def count(path: Path) -> RunFacts:
+        asked.append(path)
+        return read(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fedward.rundir.catalogue.index.read", count)
+        assert found(runs, "accuracy>0.65", "kind=run") == ["a", "b"]
+    return len(asked)
+
+
+def test_nothing_is_written_among_the_runs(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = sorted(runs.rglob("*"))
+    assert read_again(runs, monkeypatch) == 3
+    assert read_again(runs, monkeypatch) == 0
+    assert sorted(runs.rglob("*")) == before
+    assert {stat.S_IMODE(file.stat().st_mode) for file in folder().iterdir()} == {0o600}
+
+
+def test_an_index_that_was_edited_is_made_again(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its accuracy is another, and all that whoever edits it can know is put right."""
+    found(runs)
+    stored = only_cached().read_bytes()
+    content = gzip.decompress(stored[32:]).replace(b"0.9", b"0.1")
+    only_cached().write_bytes(stored[:32] + gzip.compress(content))
+    assert read_again(runs, monkeypatch) == 3
+    assert read_again(runs, monkeypatch) == 0
+
+
+def test_an_index_of_another_directory_is_made_again(
+    runs: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found(runs)
+    stored = only_cached()
+    copy = tmp_path_factory.mktemp("other") / "copy"
+    shutil.copytree(runs, copy)
+    found(copy)
+    (other,) = (each for each in folder().iterdir() if each.name not in ("key", stored.name))
+    stored.write_bytes(other.read_bytes())
+    assert read_again(runs, monkeypatch) == 3
+    # Another directory in the same place is another directory.
+    runs.rename(runs.with_name("moved"))
+    shutil.copytree(copy, runs)
+    assert read_again(runs, monkeypatch) == 3
+
+
+def test_an_index_that_is_damaged_anywhere_is_made_again(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found(runs)
+    good = only_cached().read_bytes()
+    for place in range(0, len(good), len(good) // 10):
+        bad = bytearray(good)
+        bad[place] ^= 0xFF
+        for damage in (bytes(bad), good[:place], good + b"more"):
+            only_cached().write_bytes(damage)
+            assert read_again(runs, monkeypatch) == 3
+
+
+@pytest.mark.parametrize("reason", [errno.ENOSPC, errno.EIO])
+def test_runs_are_listed_all_the_same_where_their_index_cannot_be_written(
+    runs: Path, reason: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found(runs)
+    before = only_cached().read_bytes()
+    make_run(runs / "d")
+    refused: list[int] = []
+
+    def refuse(descriptor: int, content: bytes) -> None:
+        refused.append(reason)
+        raise OSError(reason, os.strerror(reason))
+
+    monkeypatch.setattr("fedward.base.durable_files.write_whole", refuse)
+    assert sorted(found(runs)) == ["a", "b", "c", "d"]
+    assert refused == [reason]
+    assert only_cached().read_bytes() == before  # it is not damaged, and not thrown away
+
+
+def test_one_directory_that_cannot_be_read_hides_no_other(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (runs / "closed").mkdir()
+    (runs / "a file").mkdir()
+    (runs / "a file" / "run.json").mkdir()
+    (runs / "pipe").mkdir()
+    os.mkfifo(runs / "pipe" / "run.json")
+    (runs / "loop").symlink_to(runs)
+    os.mkdir(os.fsencode(runs) + b"/\xff")
+    make_run(runs / "b\n\x1b[2J")
+    Path(os.fsdecode(os.fsencode(runs) + b"/\xff/run.json")).write_text("{")
+    looked_into = os.scandir
+
+    def refuse(path: str) -> object:
+        if str(path).endswith("closed"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return looked_into(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    listed = {run.path.name: run for run in all_runs(runs)}
+    damaged = {name: run.note for name, run in listed.items() if run.state == "damaged"}
+    assert listed.keys() - damaged.keys() == {"a", "b", "c", "b\n\x1b[2J"}
+    assert damaged.keys() == {"closed", "a file", "pipe", "\udcff"}
+    assert damaged["closed"] == "Permission denied"
+    assert "got 'run.json', which is a named pipe" in damaged["pipe"]
+
+
+def test_a_path_that_is_longer_than_the_system_allows_hides_no_other(runs: Path) -> None:
+    before = Path.cwd()
+    os.chdir(runs)
     try:
-        assert len(found(runs)) == 3
+        for _ in range(20):  # beyond PATH_MAX, as only steps from directory to directory can go
+            os.mkdir("x" * 250)
+            os.chdir("x" * 250)
     finally:
-        runs.chmod(0o700)
+        os.chdir(before)
+    listed = all_runs(runs)
+    assert [run.note for run in listed if run.state == "damaged"] == ["File name too long"]
+    assert len(listed) == 4
 
 
 def test_no_directory_is_an_error(tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def test_a_damaged_file_is_told_with_what_to_do(tmp_path: Path) -> None:
     file = tmp_path / "scores-shadow-001.npz"
     whole = file.read_bytes()
     file.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InvalidValue, match=r"damaged.*remove it, and its training is run again"):
+    with pytest.raises(InvalidValue, match=r"damaged.*remove it and those after it, and their trainings are"):
         membership(tmp_path)
     file.unlink()
     membership(tmp_path)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from fedward.backends import InProcess
-from fedward.base.arrays_file import read_arrays, write_arrays
+from fedward.base.arrays_file import arrays_bytes, read_arrays
 from fedward.base.validate import InvalidValue
 from fedward.config.vary import Axis
 from fedward.rundir.replica_sums import add_block
@@ -40,7 +40,7 @@ def test_a_summary_does_not_load_what_replicas_say_about_every_example(tmp_path:
             "asked": np.array(3),
             "run": np.array(2),
         }
-        write_arrays(tmp_path / f"scores-{start:06d}-{start + 10:06d}.npz", arrays)
+        (tmp_path / f"scores-{start:06d}-{start + 10:06d}.npz").write_bytes(arrays_bytes(arrays))
     found: list[ReplicasResult] = []
     assert peak(lambda: found.append(summarise(tmp_path, ["a"]))) < scores.nbytes / 2
     assert found[0].replicas == 20
@@ -58,7 +58,7 @@ def test_no_interval_leaves_what_is_possible(tmp_path: Path) -> None:
         "asked": np.array(3),
         "run": np.array(2),
     }
-    write_arrays(tmp_path / "scores-000000-000003.npz", arrays)
+    (tmp_path / "scores-000000-000003.npz").write_bytes(arrays_bytes(arrays))
     found = summarise(tmp_path, ["a"]).variants["a"]
     assert found["accuracy"].low == 0.0
     assert found["accuracy"].high is not None
@@ -105,7 +105,7 @@ def test_a_replica_that_is_there_twice_is_neither_counted_nor_averaged(tmp_path:
     assert len(load_tally(tmp_path, "all")) == 3
     first, second = tmp_path / "scores-000000-000002.npz", tmp_path / "scores-000002-000003.npz"
     copied = read_arrays(second) | {"all/scores": read_arrays(first)["all/scores"][1:]}
-    write_arrays(second, copied)
+    second.write_bytes(arrays_bytes(copied))
     for load in (load_tally, load_replicas):
         with pytest.raises(InvalidValue, match="the same scores from 1 and 2: copies of one training"):
             load(tmp_path, "all")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedward.backends import InProcess
-from fedward.base.arrays_file import read_arrays
+from fedward.backends import InProcess, measure
+from fedward.base.arrays_file import Arrays, read_arrays
 from fedward.base.validate import InvalidValue
 from fedward.certificates.replica_scores import Replicas
 from fedward.config.vary import Axis, variants
 from fedward.core.train import train
 from fedward.rundir.store import open_run
-from fedward.studies.replicas.replica_results import load_replicas
+from fedward.studies.progress import Progress
+from fedward.studies.replicas.replica_results import load_replicas, measure_replicas
 from fedward.studies.replicas.replica_study import run_replicas
 from studies.killing import Killed, kill_at
 from studies.replicas_wanted import CONTENT, go, wanted
@@ -155,6 +157,34 @@ def test_attackers_are_measured_in_every_replica(tmp_path: Path) -> None:
     values = result["variants"]["noise_multiplier=1.0"]
     assert set(values) == {"accuracy", "success.label_flip", "cost.label_flip"}
     assert values["cost.label_flip"]["mean"] > 0
+
+
+def test_a_trigger_that_follows_the_model_is_fitted_to_each_replica(tmp_path: Path) -> None:
+    a3fl = {"name": "a3fl", "target": 0, "pattern": {"name": "square", "size": 2}, "steps": 5, "length": 0.2}
+    content = {
+        **CONTENT,
+        "rounds": 1,
+        "model": {"name": "logistic_regression"},
+        "attack": {"who": {"name": "random", "count": 3}, "data": [a3fl]},
+    }
+    run = wanted(2, content, [Axis(key="algorithm.noise_multiplier", values=(1.0,))])
+    (setup,) = run.variants.values()
+    assert setup.goal is not None
+    models = [setup.parameters, 1 - setup.parameters]
+    backend = InProcess(setup.model, setup.federation)
+
+    def measured() -> Iterator[Progress]:
+        found.append(
+            (yield from measure_replicas(setup, backend, models, lambda _: Progress(done=0, total=1)))
+        )
+
+    found: list[Arrays] = []
+    list(measured())
+    costs = [measure(backend, each, setup.goal).cost for each in models]
+    assert found[0]["cost.a3fl"].tolist() == costs
+    go(run, tmp_path / "run")
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["variants"]["noise_multiplier=1.0"]["cost.a3fl"]["mean"] > 0
 
 
 def test_another_run_in_the_directory_is_refused(reference: Path, tmp_path: Path) -> None:

@@ -151,6 +151,7 @@ def test_another_experiment_in_the_same_directory_is_refused(tmp_path: Path) -> 
     assert contents(tmp_path) == before
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_changed_data_is_refused(tmp_path: Path) -> None:
     run_to_end(SETUP, tmp_path)
     manifest = json.loads((tmp_path / "run.json").read_text())

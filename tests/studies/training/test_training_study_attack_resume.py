@@ -30,8 +30,28 @@ from training_steps import run
             "attack__model": [{"name": "a_little_is_enough"}, {"name": "sign_flip"}],
         },
         {"rounds": 2, "attack__model": [{"name": "gaussian", "std": 0.1}]},
+        {
+            "rounds": 2,
+            "attack__data": [
+                {
+                    "name": "a3fl",
+                    "target": 1,
+                    "pattern": {"name": "square", "size": 2},
+                    "steps": 4,
+                    "renewed": 2,
+                    "examples": 20,
+                }
+            ],
+            "attack__model": [
+                {
+                    "name": "alternating_minimisation",
+                    "factor": 2.0,
+                    "local": {"name": "sgd", "learning_rate": 0.1, "batch_size": 10, "epochs": 1},
+                }
+            ],
+        },
     ],
-    ids=["krum in one round", "staged and colluding", "gaussian"],
+    ids=["krum in one round", "staged and colluding", "gaussian", "what follows the model"],
 )
 def test_a_run_under_attack_killed_anywhere_and_resumed_ends_with_the_same_bits(
     changes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -63,6 +83,7 @@ def test_another_attack_in_the_same_directory_is_refused(tmp_path: Path) -> None
     assert left(tmp_path) == before
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_a_run_from_before_there_were_attacks_can_be_gone_on_with(tmp_path: Path) -> None:
     made = content()
     del made["attack"]

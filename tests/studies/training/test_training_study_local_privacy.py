@@ -82,6 +82,7 @@ def test_insdp_fedsgd_prints_both_bounds_under_their_names(tmp_path: Path) -> No
     assert [check.holds for check in ledger_file.verify((tmp_path / "ledger.json").read_text())] == [True]
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 @pytest.mark.parametrize(("preset", "claim"), [("insdp_fedsgd", "1.4029"), ("dopamine", None)])
 def test_the_figures_of_xie_et_al_come_out_of_a_run(tmp_path: Path, preset: str, claim: str | None) -> None:
     """Figure 12: 20 of 30 users, p = 0.4, σ = 3, 200 rounds, of which the last two are run here."""

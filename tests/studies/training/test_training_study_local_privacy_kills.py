@@ -93,6 +93,7 @@ def test_what_is_reserved_counts_as_spent_while_a_run_is_under_way(tmp_path: Pat
     assert ledgers.reserved.round == 1
 
 
+@pytest.mark.usefixtures("edited_by_hand")
 def test_a_damaged_or_lost_or_foreign_file_of_users_ends_the_run(tmp_path: Path) -> None:
     setup = setup_for()
     interrupted(setup, tmp_path, 2)

@@ -30,5 +30,11 @@ def honest_rows(sight: Sight, attack: str) -> Tensor:
     return _finite(sight.honest)
 
 
+def known_rows(update: Tensor, sight: Sight) -> Tensor:
+    """The honest rows where they may be seen and there are any; otherwise those of the attackers."""
+    honest = None if sight.honest is None else _finite(sight.honest)
+    return honest if honest is not None and len(honest) else own_rows(update, sight)
+
+
 def _finite(rows: Tensor) -> Tensor:
     return rows[torch.isfinite(rows).all(dim=1)]

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from fedward.attacks.attack_types import Poisoning
+from fedward.attacks.poisoning.a3fl import A3FL
+from fedward.attacks.poisoning.blended import BlendedBackdoor
+from fedward.attacks.poisoning.clean_label import CleanLabelBackdoor
 from fedward.attacks.poisoning.distributed import DistributedBackdoor
+from fedward.attacks.poisoning.edge_case import EdgeCaseBackdoor
 from fedward.attacks.poisoning.features import FEATURES, BoldDigit, Feature, SlantedDigit
 from fedward.attacks.poisoning.label_flip import LabelFlip
 from fedward.attacks.poisoning.pattern import PatternBackdoor
@@ -20,18 +24,26 @@ POISONINGS: dict[str, type[Poisoning | Unprepared]] = {
     "single_pixel": SinglePixel,
     "pattern": PatternBackdoor,
     "distributed": DistributedBackdoor,
+    "blended": BlendedBackdoor,
+    "clean_label": CleanLabelBackdoor,
     "label_flip": LabelFlip,
     "semantic": SemanticBackdoor,
+    "edge_case": EdgeCaseBackdoor,
+    "a3fl": A3FL,
     "word": WordBackdoor,
 }
 
 __all__ = [
+    "A3FL",
     "FEATURES",
     "LONDON",
     "PATTERNS",
     "POISONINGS",
+    "BlendedBackdoor",
     "BoldDigit",
+    "CleanLabelBackdoor",
     "DistributedBackdoor",
+    "EdgeCaseBackdoor",
     "Feature",
     "LabelFlip",
     "Pattern",

@@ -99,6 +99,8 @@ class Square:
         rows, columns = shape[-2:]
         top = rows - self.size if self.row is None else _count_from_start(self.row, rows)
         left = columns - self.size if self.column is None else _count_from_start(self.column, columns)
+        if self.size > max(rows, columns):  # its pixels would fill the memory
+            _require_inside([(top, left), (top + self.size - 1, left + self.size - 1)], shape)
         side = range(self.size)
         return _inside([(top + i, left + j) for i in side for j in side], shape)
 
@@ -123,6 +125,8 @@ class Triangle:
 
     def pixels(self, shape: tuple[int, ...]) -> tuple[Place, ...]:
         rows, columns = shape[-2:]
+        if self.size > max(rows, columns):
+            _require_inside([(rows - self.size, columns - 1)], shape)
         lines = ((rows - self.size + i, columns - 1 - i) for i in range(self.size))
         return _inside([(row, column) for row, left in lines for column in range(left, columns)], shape)
 
@@ -152,7 +156,8 @@ def _count_from_start(index: int, length: int) -> int:
     return index + length if -length <= index < 0 else index
 
 
-def _inside(places: list[Place], shape: tuple[int, ...]) -> tuple[Place, ...]:
+def _require_inside(places: list[Place], shape: tuple[int, ...]) -> None:
+    """Raises at the first pixel that lies outside the image."""
     rows, columns = shape[-2:]
     for row, column in places:
         if not (0 <= row < rows and 0 <= column < columns):
@@ -160,6 +165,10 @@ def _inside(places: list[Place], shape: tuple[int, ...]) -> tuple[Place, ...]:
                 f"trigger must lie inside the image of {rows} x {columns} pixels, got one with a pixel at "
                 f"row {row}, column {column}, counted from the top left"
             )
+
+
+def _inside(places: list[Place], shape: tuple[int, ...]) -> tuple[Place, ...]:
+    _require_inside(places, shape)
     ordered = sorted(places)
     for place, next_one in itertools.pairwise(ordered):
         if place == next_one:

@@ -43,10 +43,22 @@ def poison_examples(
 
     α: Xie et al. 2022, appendix A.2; the poisoning rate: Miao et al., section 3.2.
     """
+    return poison_marked(poisoning, examples, none_of(examples), attacker, attackers, rng)[0]
+
+
+def poison_marked(
+    poisoning: Poisoning,
+    examples: Examples,
+    marked: Tensor,
+    attacker: int,
+    attackers: int,
+    rng: np.random.Generator,
+) -> tuple[Examples, Tensor]:
+    """What ``poison_examples`` gives, and a bool for each: whether it is poisoned now or was ``marked``."""
     eligible = poisoning.eligible(examples).nonzero().flatten().numpy()
     chosen = math.floor(_share(poisoning.fraction, len(eligible)) + Fraction(1, 2))
     if chosen == 0:
-        return examples
+        return examples, marked
     order = rng.permutation(eligible)[:chosen]
     taking_part = math.ceil(_share(poisoning.rate, chosen))
     bad = torch.from_numpy(order[:taking_part])
@@ -56,7 +68,9 @@ def poison_examples(
     kept = torch.ones(len(examples), dtype=torch.bool)
     kept[torch.from_numpy(order[taking_part:])] = False
     both = join_examples(examples, poisoning.poison(examples.select(bad), attacker, attackers))
-    return both.select(source[kept])
+    return both.select(source[kept]), torch.cat([marked, torch.ones(len(bad), dtype=torch.bool)])[
+        source[kept]
+    ]
 
 
 def check_portion(fraction: float, poisoning_rate: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from fedward.attacks.attack_types import Poisoning
 from fedward.core.examples import Examples
@@ -43,6 +43,31 @@ class StandsAlone(Protocol):
 
     def alone(self) -> Examples:
         """Triggers with their labels: success is measured on them too."""
+
+
+@runtime_checkable
+class ShownOnOthers(Protocol):
+    """A poisoning whose success is measured on other examples than it is made from."""
+
+    def shown(self, examples: Examples) -> Tensor:
+        """Which examples (a bool each) can carry the trigger when its success is measured."""
+
+
+@runtime_checkable
+class Unfitted(Protocol):
+    """Bad data whose trigger is fitted to the model that is attacked, round by round."""
+
+    def fitted_by(self, model: nn.Module, examples: Examples) -> Poisoning:
+        """The poisoning, ``Following``, by attackers who own these examples and are sent such models."""
+
+
+@runtime_checkable
+class Following(Protocol):
+    """A poisoning that knows how to fit its trigger; until it has, it plants the one that a search begins
+    with."""
+
+    def at_model(self, parameters: Tensor) -> Poisoning:
+        """The poisoning with the trigger for a model; the same model gives the same trigger."""
 
 
 def ready(poisoning: Poisoning | Unprepared, federation: Federation) -> Poisoning:

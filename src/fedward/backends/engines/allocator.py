@@ -1,4 +1,4 @@
-"""Keeps freed memory in the process: a training frees and asks for the same sizes again and again."""
+"""Memory that a process has freed, kept by it: a training asks for the same sizes again and again."""
 
 from __future__ import annotations
 

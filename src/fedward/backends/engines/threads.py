@@ -1,23 +1,12 @@
-"""One thread for torch, so that a sum never depends on how many cores there are."""
+"""The cores of this machine, and one thread for torch."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-import torch
+from fedward.base.one_thread import single_threaded
 
-
-@contextmanager
-def single_threaded() -> Iterator[None]:
-    """Within it torch uses one thread; afterwards as many as before."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+__all__ = ["cores", "single_threaded"]
 
 
 def cores() -> int:

@@ -17,10 +17,12 @@ def describe_failure(error: BaseException, user: int | None) -> dict[str, Any]:
     why, kind = f"{type(error).__name__}: {error}", "failed"
     if isinstance(error, InvalidValue):
         why, kind = str(error), "invalid type" if isinstance(error, InvalidType) else "invalid value"
-    elif isinstance(error, TrainingFailed):
+    place: dict[str, int | None] = {"round": None, "replica": None}
+    if isinstance(error, TrainingFailed):
         why, user = error.why, error.user
+        place = {"round": error.round, "replica": error.replica}
     trace = "".join(traceback.format_exception(error))
-    return {"kind": kind, "why": why, "user": None if user is None else int(user), "trace": trace}
+    return {"kind": kind, "why": why, "user": None if user is None else int(user), **place, "trace": trace}
 
 
 def rebuilt(told: Mapping[str, Any]) -> Exception:
@@ -30,6 +32,10 @@ def rebuilt(told: Mapping[str, Any]) -> Exception:
     TrainingFailed('out of memory')
     """
     kind = _KINDS.get(told["kind"])
-    error = TrainingFailed(told["why"], user=told["user"]) if kind is None else kind(told["why"])
+    if kind is None:
+        places = {name: told.get(name) for name in ("user", "round", "replica")}
+        error: Exception = TrainingFailed(told["why"], **places)
+    else:
+        error = kind(told["why"])
     error.add_note(f"In the worker process:\n{told['trace']}")
     return error

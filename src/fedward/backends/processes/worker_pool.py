@@ -1,8 +1,9 @@
-"""Worker processes that chunks are handed to, and what happens when one of them dies."""
+"""Worker processes that chunks are handed to, and what happens when one of them dies or hangs."""
 
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import time
 from collections import deque
@@ -15,8 +16,9 @@ from torch import Tensor
 
 from fedward.backends.processes.chunks import Chunk, Cutter, Pace, Task
 from fedward.backends.processes.shared_data import SharedData
+from fedward.backends.processes.watchdog import Patience, Watchdog
 from fedward.backends.processes.worker_failures import rebuilt
-from fedward.backends.processes.worker_process import PATIENCE, Died, WorkerProcess
+from fedward.backends.processes.worker_process import PATIENCE, Died, End, WorkerProcess
 from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples
 from fedward.core.failure import TrainingFailed
@@ -30,6 +32,8 @@ AHEAD = 3
 GLANCE = 0.005
 """Seconds between looks at the workers while a caller takes results that are there."""
 
+_log = logging.getLogger(__name__)
+
 
 class Pool:
     """Hands chunks to worker processes and gives back results in order, for any number of calls at once.
@@ -41,10 +45,18 @@ class Pool:
       size: the largest number of processes.
       shared: examples that all of them read.
       share: puts those where they can, when the first process starts.
+      patience: how long a process may be still before it is ended and replaced.
     """
 
-    def __init__(self, size: int, shared: Sequence[Examples], share: Callable[[], SharedData]) -> None:
+    def __init__(
+        self,
+        size: int,
+        shared: Sequence[Examples],
+        share: Callable[[], SharedData],
+        patience: Patience | None = None,
+    ) -> None:
         self._size, self._shared, self._share = size, shared, share
+        self._watchdog = Watchdog(patience or Patience())
         self._data: SharedData | None = None
         self._processes: list[WorkerProcess] = []
         self._waiting: deque[Chunk] = deque()
@@ -107,6 +119,7 @@ class Pool:
         if os.getpid() != self._owner:  # a fork must not end its parent's workers
             return
         self._closed = True
+        self._watchdog.close()
         for process in self._processes:
             process.hang_up()
         end = time.monotonic() + PATIENCE
@@ -130,14 +143,17 @@ class Pool:
                 self._attempt(process, process.take_back)
         self._dispatch()
         connections = {process.connection: process for process in self._processes}
-        for connection in wait(list(connections), timeout):
+        with self._watchdog.waiting([process for process in self._processes if process.held]):
+            ready = wait(list(connections), timeout)
+        for connection in ready:
             process = connections[connection]  # type: ignore[index]
             self._attempt(process, partial(self._receive, process))
         self._dispatch()
 
     def _attempt(self, process: WorkerProcess, action: Callable[[], None]) -> None:
         try:
-            action()
+            with self._watchdog.waiting([process]):
+                action()
         except Died:
             self._bury(process)
 
@@ -190,6 +206,8 @@ class Pool:
         if ours:
             return
         self._deaths += 1
+        if end.verdict:
+            _log.warning(_notice(process, end))
         if end.at is not None:
             chunk, place = end.at
             chunk.note_death(place, end.how)
@@ -198,3 +216,18 @@ class Pool:
         if self._deaths > 5 + self._size:
             why = f"worker processes died {self._deaths} times and finished nothing ({end.how})"
             raise TrainingFailed(why)
+
+
+def _notice(process: WorkerProcess, end: End) -> str:
+    """One line about a process that the watchdog ended."""
+    where = "between jobs" if process.ready else "while it started"
+    if end.at is not None:
+        chunk, place = end.at
+        where = "at a model that it measured"
+        if chunk.task == "train":
+            job = chunk.items[place][0]
+            where = f"at user {job.user}" + ("" if job.round is None else f" in round {job.round + 1}")
+    return (
+        f"worker process {process.pid}, {end.verdict} {where}, was ended; a new one runs what it had again, "
+        "with the same result"
+    )

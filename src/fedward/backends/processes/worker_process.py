@@ -43,14 +43,20 @@ class Died(Exception):
 
 
 class End(NamedTuple):
-    """How a process ended: its exit code, where it was (None if at no chunk), and what it wrote last."""
+    """How a process ended: its exit code, where it was (None if at no chunk), and what it wrote last.
+
+    ``verdict`` is why the watchdog ended it; empty if it did not.
+    """
 
     code: int
     at: tuple[Chunk, int] | None
     words: str
+    verdict: str = ""
 
     @property
     def how(self) -> str:
+        if self.verdict:
+            return self.verdict
         if self.code >= 0:
             return f"exit code {self.code}"
         if -self.code == signal.SIGKILL:
@@ -70,6 +76,7 @@ class WorkerProcess:
         self.ready = False
         self.broken = False  # by us: it is not the job's fault
         self._end: End | None = None
+        self._verdict = ""
         self._sent = 0
         self._holdings = Holdings(shared)
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
@@ -105,6 +112,26 @@ class WorkerProcess:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """The number of the chunk and the place in it that the process is at."""
+        number, place = PROGRESS.unpack_from(self._progress)
+        return number, place
+
+    @property
+    def expected(self) -> float | None:
+        """Seconds that the chunk at hand should take, by those before it; None while nobody knows."""
+        try:
+            _, chunk = self.held[0]
+        except IndexError:  # it has just been taken back
+            return None
+        return None if chunk.pace.rate is None else chunk.pace.rate * chunk.weight
+
+    def put_down(self, why: str) -> None:
+        """Ends the process at once; whoever talks to it finds it dead, and why."""
+        self._verdict = self._verdict or why
+        self._process.kill()
 
     def send(self, chunk: Chunk) -> None:
         """Sends a chunk; raises ``Died`` if the process is gone."""
@@ -154,10 +181,10 @@ class WorkerProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             code = self._process.wait()
-        number, place = PROGRESS.unpack_from(self._progress)
+        number, place = self.position
         at = next(((chunk, place) for held, chunk in self.held if held == number), None)
         words = os.pread(self._words, 2**16, max(0, os.fstat(self._words).st_size - 2**16))
-        self._end = End(code, at, _last_lines(words.decode(errors="replace")))
+        self._end = End(code, at, _last_lines(words.decode(errors="replace")), self._verdict)
         self._let_go.close()
         return self._end
 

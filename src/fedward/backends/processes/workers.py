@@ -1,4 +1,4 @@
-"""Runs jobs in worker processes: the backend for anything larger than a toy."""
+"""The backend that runs jobs in worker processes, for anything larger than a toy."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from fedward.backends.engines.switches import switches
 from fedward.backends.engines.threads import cores
 from fedward.backends.processes.chunks import Cutter, Pace, Sized
 from fedward.backends.processes.shared_data import SharedData
+from fedward.backends.processes.watchdog import Patience
 from fedward.backends.processes.worker_pool import UNDER_WAY, Pool
 from fedward.base.validate import InvalidType, InvalidValue, whole
 from fedward.core.examples import Examples
@@ -31,8 +32,9 @@ class Workers:
     """Trains users in single-threaded processes, one for each core unless told otherwise.
 
     Rows have the same bits as those of ``InProcess``, for any number of workers and any chunk size. Processes
-    start at the first use and stay; one that dies is replaced and what it had is run again. Nothing is left
-    behind, however this process ends: the workers end with it, and their data lies in memory without a name.
+    start at the first use and stay; one that dies, is stopped or hangs is replaced and what it had is run
+    again; of the latter a line in the log tells. Nothing is left behind, however this process ends: the
+    workers end with it, and their data lies in memory without a name.
     One thread may use it at a time; calls within calls are fine.
 
     Args:
@@ -42,6 +44,7 @@ class Workers:
       chunk: how many jobs go to a worker at once; as many as take about 50 ms if not given.
       also: more examples to share, for instance poisoned test sets. Others are sent when they are used.
       engine: ``auto``, ``native`` or ``generic``; see ``Engine``.
+      patience: how long a worker may be still at a job before it is taken to hang.
 
     >>> import torch
     >>> from fedward import SGD
@@ -67,6 +70,7 @@ class Workers:
         chunk: int | None = None,
         also: Sequence[Examples] = (),
         engine: Choice | None = None,
+        patience: Patience | None = None,
     ) -> None:
         if os.name != "posix":
             raise InvalidValue(f"worker processes must run on Linux or macOS, got {os.name}; use InProcess")
@@ -85,7 +89,7 @@ class Workers:
             "switches": switches(),
             "engine": choose_engine(engine),
         }
-        self._pool = Pool(self._workers, shared, lambda: SharedData(shared, note))
+        self._pool = Pool(self._workers, shared, lambda: SharedData(shared, note), patience)
         self._paces = {task: Pace() for task in ("train", "evaluate", "confidences")}
         self._finalizer = weakref.finalize(self, self._pool.close)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fedward.base.validate import InvalidType, InvalidValue, one_of, open_unit, whole
 from fedward.certificates.confidence.betting import betting, betting_sequence
+from fedward.certificates.confidence.betting_votes import betting_votes, betting_votes_of
 from fedward.certificates.confidence.bound_input import Array
 from fedward.certificates.confidence.clopper_pearson import clopper_pearson, clopper_pearson_of
 from fedward.certificates.confidence.concentration import empirical_bernstein, hoeffding
@@ -20,10 +21,13 @@ METHODS: dict[str, Any] = {
     "empirical_bernstein": empirical_bernstein,
     "betting": betting,
     "betting_sequence": betting_sequence,
+    "betting_votes": betting_votes,
     "clopper_pearson": clopper_pearson,
 }
 # Those that stay true however often somebody looks and goes on.
-ANY_TIME = ("betting_sequence",)
+ANY_TIME = ("betting_sequence", "betting_votes")
+# Those that counts of votes are enough for.
+OF_COUNTS: dict[str, Any] = {"clopper_pearson": clopper_pearson_of, "betting_votes": betting_votes_of}
 
 # So many scores at a time: a test set of 10,000 with a thousand replicas does not fit into memory twice.
 _BLOCK = 4_000_000
@@ -51,10 +55,10 @@ class Confidence:
 
     Args:
       method: ``betting``, ``betting_sequence``, ``hoeffding``, ``empirical_bernstein``, or
-        ``clopper_pearson`` for votes.
+        ``clopper_pearson`` or ``betting_votes`` for votes.
       error: ψ, the probability with which the statement may fail.
       looks: at which numbers of replicas somebody looked. One number, M, fixed beforehand; more only with
-        the method ``betting_sequence``.
+        a method that holds at any time: ``betting_sequence`` or ``betting_votes``.
       simultaneous: whether ``error`` is for all test examples together, or for each of them.
 
     >>> rule = Confidence(looks=(1000,), error=0.01)
@@ -63,7 +67,8 @@ class Confidence:
     >>> rule.extended(2000)
     Traceback (most recent call last):
     ...
-    fedward.base.validate.InvalidValue: method must be betting_sequence to go on after a look, got 'betting'
+    fedward.base.validate.InvalidValue: method must be betting_sequence or betting_votes to go on \
+after a look, got 'betting'
 
     The choice of A is as in Xie et al., A.3.4; the union bound over it is ours.
     """
@@ -127,11 +132,14 @@ class Confidence:
         return _bound_others(top, lower, bound(scores, each, "upper") if scores.shape[2] > 2 else None)
 
     def _bound_tally(self, tally: Tally, each: float) -> TopClass:
-        if self.method != "clopper_pearson":
-            raise InvalidValue(f"method must be clopper_pearson for a tally of votes, got {self.method!r}")
+        if self.method not in OF_COUNTS:
+            raise InvalidValue(
+                f"method must be {' or '.join(OF_COUNTS)} for a tally of votes, got {self.method!r}"
+            )
+        bound = OF_COUNTS[self.method]
         top = tally.counts.argmax(axis=1)
-        lower = clopper_pearson_of(tally.counts[np.arange(len(top)), top], len(tally), each, "lower")
-        others = clopper_pearson_of(tally.counts, len(tally), each, "upper")
+        lower = bound(tally.counts[np.arange(len(top)), top], len(tally), each, "lower")
+        others = bound(tally.counts, len(tally), each, "upper")
         return _bound_others(top, lower, others if tally.classes > 2 else None)
 
 

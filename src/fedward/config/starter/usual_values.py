@@ -40,6 +40,7 @@ USUAL: dict[str, Any] = {
     "feature": {"name": "bold_digit", "label": 7, "ink": 0.33},
     "folder": "pictures",
     "file": "table.csv",
+    "epoch": 5,
 }
 """Of keys that have no default, whatever they belong to."""
 
@@ -51,8 +52,11 @@ OWN: dict[str, dict[str, Any]] = {
         "aggregator": {"name": "mean"},
         "mechanism": {"name": "gaussian", "multiplier": 2.0},
     },
+    "dp_ftrl": {"rounds": 30, "separation": 6, "noise_multiplier": 6.0},
     "constrain_and_scale": {"norm": 1.0},
+    "fang_trimmed_mean": {"factor": 2.0},
     "inner_product": {"factor": 0.5},
+    "edge_case": {"source": 7, "target": 1},
     "distributed": {"pattern": {"name": "square", "size": 4}},
     "single_pixel": {"target": 0, "fraction": 0.5},
 }
@@ -62,6 +66,10 @@ OPTIONAL: dict[str, Any] = {
     "clip_bound": 1.0,
     "policy": {"name": "polynomial", "initial": 1.0, "power": 1.0, "rounds": 60},
     "server": {"name": "momentum", "learning_rate": 1.0, "momentum": 0.9},
+    "bands": 6,
+    "buffers": 3,
+    "decays": [0.99, 0.7],
+    "participations": 10,
     "selected": 10,
     "floor": 0.05,
     "bit_noise": 5.0,
@@ -118,7 +126,16 @@ ATTACK: dict[str, Any] = {
 PRIVACY: dict[str, Any] = {"delta": 1e-3, "accountant": "pld", "budget": 10.0}
 """Of optional keys of [attack] and [privacy]: values that show their form."""
 
-SEE_COHORT = frozenset({"a_little_is_enough", "inner_product"})
+SEE_COHORT = frozenset(
+    {
+        "a_little_is_enough",
+        "inner_product",
+        "optimised_a_little",
+        "optimised_inner_product",
+        "mimic",
+        "adaptive_backdoor",
+    }
+)
 """Attacks on updates that, with the values above, need to know the updates of others."""
 
 NO_NOISE = frozenset(

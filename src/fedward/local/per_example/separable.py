@@ -1,4 +1,4 @@
-"""Refuses models in which one example's gradient depends on another example."""
+"""The check that refuses models in which one example's gradient depends on another example."""
 
 from __future__ import annotations
 

@@ -7,22 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fedward.base.validate import InvalidValue
+from fedward.rundir.digest_log import NAME
+from fedward.rundir.run_file_names import KINDS, kind_of_file
 
-# What an auditor asks for by name; all else goes into one digest.
-_MEANINGS = {
-    "run.json": "what was run, on which data, computed by what",
-    "result.json": "the result",
-    "ledger.json": "what was spent: ε follows from it",
-    "ledgers.json": "what one training of each variant spends",
-    "users.json": "what each user has spent",
-    "model.pt": "the model that would be released",
-    "rounds.jsonl": "what was measured after each round",
-    "telemetry.jsonl": "cohorts and norms: covered by no ε",
-    "claims.json": "what was to be claimed, fixed before the trainings",
-    "certified.json": "the summary of what is certified",
-    "labels.npz": "the true classes of the test examples",
-    "curves.npz": "the curves of inference attacks",
-}
+_DIGESTS = "what every file of the run is to hold, by its digest"
+_SIGNATURE = "a signature: fedward verify --key says whose"
 _CHUNK = 1 << 20
 
 
@@ -42,12 +31,13 @@ def file_digests(folder: Path) -> list[FileDigest]:
     others: list[FileDigest] = []
     files = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
     for file in files:
-        named = _MEANINGS.get(file.name) or _of_certificate(file.name)
+        kind = kind_of_file(file.name)
+        named = kind.holds if kind is not None and kind.named else _of_log(file.name)
         digest = FileDigest(name=file.name, meaning=named, size=file.stat().st_size, sha256=_sha256(file))
         (found if named else others).append(digest)
-    found.sort(
-        key=lambda each: list(_MEANINGS).index(each.name) if each.name in _MEANINGS else len(_MEANINGS)
-    )
+    # What an auditor asks for by name, in the order of the table; all else goes into one digest.
+    meanings = [*(kind.holds for kind in KINDS.values()), _DIGESTS, _SIGNATURE]
+    found.sort(key=lambda each: (meanings.index(each.meaning), each.name))
     if not others:
         return found
     listing = "".join(f"{each.sha256}  {each.name}\n" for each in others)
@@ -60,10 +50,10 @@ def file_digests(folder: Path) -> list[FileDigest]:
     return [*found, together]
 
 
-def _of_certificate(name: str) -> str:
-    if name.startswith("certificate-scores"):
-        return "the scores that a certificate was computed from"
-    return "a certificate" if name.startswith("certificate") else ""
+def _of_log(name: str) -> str:
+    if name == NAME:
+        return _DIGESTS
+    return _SIGNATURE if name.startswith("signature-") else ""
 
 
 def _sha256(file: Path) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from fedward.config.made_objects import objects_of
 from fedward.privacy import Guarantee
-from fedward.privacy.guarantee import ACCOUNTANT_LABELS, SOURCE_LABELS
+from fedward.privacy.guarantee import ACCOUNTANT_LABELS
 from fedward.privacy.rounding import delta_text, epsilon_text
 from fedward.reports.numbers import many
 from fedward.reports.page.certificate_words import headline, in_words, rests_on_trust
 from fedward.reports.page.guarantee_words import promise
-from fedward.reports.page.made_objects import objects_of
 from fedward.reports.templates import lines
+from fedward.rundir.audit_record import AuditRecord
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.run_record import Record, ReplicasRecord
 
@@ -65,7 +66,10 @@ def _releases(record: Record) -> Iterator[tuple[str, Guarantee]]:
     if not isinstance(record, ReplicasRecord):
         attacked = "one of the trainings that were attacked, if it alone is released"
         if (guarantee := record.guarantee()) is not None:
-            yield attacked if isinstance(record, InferenceRecord) else "the released models", guarantee
+            yield (
+                attacked if isinstance(record, InferenceRecord | AuditRecord) else "the released models",
+                guarantee,
+            )
         return
     several = len(record.experiments) > 1
     for variant in record.experiments:
@@ -99,7 +103,7 @@ def _facts(guarantee: Guarantee) -> Iterator[tuple[str, str]]:
     yield "Rounds", f"{guarantee.rounds:,}"
     yield "Accountant", ACCOUNTANT_LABELS[guarantee.accountant]
     if guarantee.noise_source is not None:
-        yield "Noise source", SOURCE_LABELS[guarantee.noise_source]
+        yield "Noise source", guarantee.noise_in_words
 
 
 def certificates_of_record(record: Record) -> list[AuditedCertificate]:
@@ -148,14 +152,21 @@ def _lines(template: str, record: Record, found: list[AuditedGuarantee]) -> list
         declared=any(each.declared for each in terms),
         noise_of_cohort=any(each.noise_of == "cohort" for each in terms),
         looks=any(each.looks for each in terms),
+        floating=any(not each.exact for each in terms),
         papers=any(not each.proven for each in own),
         users=_declared_users(record),
         caveats=list(
-            dict.fromkeys([record.manifest.all_caveats, *(each.handed_out_in_words for each in terms)])
+            dict.fromkeys(
+                [
+                    record.manifest.all_caveats,
+                    *(each.handed_out_in_words for each in terms),
+                    *(each.public_in_words for each in terms),
+                ]
+            )
         ),
         objects=any(next(objects_of(each), None) is not None for each in experiments.values()),
         many_trainings=isinstance(record, ReplicasRecord),
-        inference=isinstance(record, InferenceRecord),
+        inference=isinstance(record, InferenceRecord | AuditRecord),
         certified=isinstance(record, ReplicasRecord) and bool(record.certificates),
     )
 

@@ -19,14 +19,16 @@ from fedward.reports.audit.audit_guarantees import (
     not_covered_by,
 )
 from fedward.reports.numbers import measures_in_words
-from fedward.reports.page.page import load_all, names, write_page
+from fedward.reports.page.page import load_runs, names, write_page
 from fedward.reports.page.reproduce import recipe_of
 from fedward.reports.page.tables import Cell, Column, Table
 from fedward.reports.templates import fill, read
 from fedward.reports.terminal.run_table import details
 from fedward.rundir.catalogue.facts import differing_keys, flat
 from fedward.rundir.computed_by import list_changes
+from fedward.rundir.damage import require_undamaged
 from fedward.rundir.results import TrainingResult
+from fedward.rundir.run_file_names import is_own, is_said_otherwise
 from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord
 from fedward.version import __version__
 
@@ -36,7 +38,7 @@ _POLICY = "default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form
 
 def write_audit(runs: Sequence[str | os.PathLike[str]], out: Path) -> None:
     """Writes the document about run directories, in this order; a file that is there is replaced."""
-    write_page(out, render_audit(load_all(runs)))
+    write_page(out, render_audit(load_runs(runs)))
 
 
 def render_audit(records: Sequence[Record]) -> str:
@@ -105,6 +107,12 @@ def _parameters(record: Record) -> list[Table]:
 
 
 def _digests(record: Record) -> list[Table]:
+    require_undamaged(
+        record.path,
+        has_digests=record.manifest.digests > 0,
+        needed=is_own,
+        may_be_missing=is_said_otherwise,
+    )
     data = record.manifest.data
     inputs = {
         "data": data.digest,

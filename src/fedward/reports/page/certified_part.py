@@ -15,15 +15,17 @@ from fedward.base.validate import InvalidValue
 from fedward.certificates.beside_headline import ceiling_in_words, release_in_words
 from fedward.certificates.ceiling import ceilings
 from fedward.certificates.certificate import Certificate
+from fedward.certificates.others.other_setting import OtherSetting
 from fedward.certificates.statements import statements
 from fedward.core.federation import Federation
 from fedward.reports.numbers import many, percent_certified
 from fedward.reports.page.certificate_words import headline, in_words, rests_on_trust
 from fedward.reports.page.certified_curves import certified_charts, certified_table
-from fedward.reports.page.example_looks import Library, Look, class_name, looks
+from fedward.reports.page.example_looks import Look, class_name, looks
 from fedward.reports.templates import fill
 from fedward.reports.terminal.certified_table import title
 from fedward.rundir.run_record import ReplicasRecord
+from fedward.studies.stored_data import Library
 
 _MOST_SHOWN = 300
 _MOST_BYTES = 400_000
@@ -86,6 +88,7 @@ def certified_part(run: ReplicasRecord, key: str, library: Library) -> Markup:
         "page/certified.html",
         key=key,
         variants=variants,
+        groups=isinstance(first.setting, OtherSetting) and bool(first.setting.ledger.reason),
         charts=[chart for chart in certified_charts(run, key) if chart.drawn],
         table=certified_table(run),
         most=max(1, int(first.attacks[0].k.max())),

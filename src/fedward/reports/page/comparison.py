@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from fedward.attacks.adaptive import untried
+from fedward.config.tried_defence import MARK, MEANING, tried_defence
 from fedward.privacy import Guarantee
 from fedward.reports.numbers import percent
 from fedward.reports.page.chart import Chart, Line
 from fedward.reports.page.run_charts import curve
 from fedward.reports.page.tables import Cell, Column, Table, bound_cell, share_cell
+from fedward.rundir.audit_record import AuditRecord
 from fedward.rundir.catalogue.facts import differing_keys
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord
@@ -61,7 +64,8 @@ def _trainings(run: str, record: Record) -> Iterator[_Training]:
 def compare_runs(records: Mapping[str, Record]) -> Comparison:
     """The runs, by the names that they have in the page."""
     trainings = [each for name, record in records.items() for each in _trainings(name, record)]
-    rows = [_row(each) for each in trainings]
+    marks = untried([tried_defence(each.experiment) for each in trainings])
+    rows = [_row(each, mark) for each, mark in zip(trainings, marks, strict=True)]
     runs = {name: record for name, record in records.items() if isinstance(record, RunRecord)}
     attacked = any(row["attack success"].value is not None for row in rows)
     columns = [name for name in _COLUMNS if attacked or name != "attack success"]
@@ -73,11 +77,11 @@ def compare_runs(records: Mapping[str, Record]) -> Comparison:
         ),
         charts=tuple(chart for chart in _charts(runs) if len(chart.lines) > 1),
         different=_different({each.name: each.experiment for each in trainings}),
-        notes=tuple(_notes(trainings)),
+        notes=(*([f"{MEANING}."] if attacked and any(marks) else []), *_notes(trainings)),
     )
 
 
-def _row(each: _Training) -> dict[str, Cell]:
+def _row(each: _Training, untried: bool) -> dict[str, Cell]:
     record, planned = each.record, each.experiment["rounds"]
     rounds, accuracy, success, of = Cell(str(planned), planned), None, None, ""
     if isinstance(record, RunRecord):
@@ -89,6 +93,10 @@ def _row(each: _Training) -> dict[str, Cell]:
         state = f"{record.kind}, not finished"
         if record.best is not None:
             state = f"{record.kind}: AUC {percent(record.attacks[record.best].auc.value)}"
+    elif isinstance(record, AuditRecord):
+        accuracy, state = None, "audit, not finished"
+        if record.result is not None:
+            state = f"audit: {record.result.sentence}"
     else:
         values = {} if record.result is None else record.result.variants.get(each.variant, {})
         accuracy = values["accuracy"].mean if "accuracy" in values else None
@@ -101,12 +109,16 @@ def _row(each: _Training) -> dict[str, Cell]:
         "run": Cell(each.name),
         "algorithm": Cell(str(each.experiment["algorithm"].get("preset", "?"))),
         "accuracy": share_cell(accuracy),
-        "attack success": share_cell(success),
+        "attack success": _marked(share_cell(success)) if untried else share_cell(success),
         "ε": Cell("no guarantee") if guarantee is None else bound_cell(guarantee.epsilon, of),
         "δ": Cell("") if guarantee is None else bound_cell(guarantee.delta),
         "rounds": rounds,
         "state": Cell(state),
     }
+
+
+def _marked(cell: Cell) -> Cell:
+    return cell if cell.value is None else replace(cell, text=f"{cell.text} {MARK}")
 
 
 def _charts(runs: Mapping[str, RunRecord]) -> Iterator[Chart]:

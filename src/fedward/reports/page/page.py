@@ -12,16 +12,21 @@ from jinja2 import UndefinedError
 from markupsafe import Markup
 
 from fedward.base.durable_files import explain_write_errors, write_atomically
-from fedward.base.validate import InvalidValue
+from fedward.base.validate import InvalidValue, whole
+from fedward.reports.page.arena_part import arena_part
+from fedward.reports.page.audited_part import audited_part
 from fedward.reports.page.comparison import compare_runs
-from fedward.reports.page.example_looks import Library
 from fedward.reports.page.inference_part import inference_part
 from fedward.reports.page.replicas_part import replicas_part
 from fedward.reports.page.run_part import run_part
 from fedward.reports.templates import fill, read
+from fedward.rundir.arena_record import ArenaRecord, is_arena
+from fedward.rundir.audit_record import AuditRecord
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord, load
 from fedward.rundir.sweep_record import is_sweep, read_sweep_record
+from fedward.studies.arena.arena_results import read_arena_record
+from fedward.studies.stored_data import Library
 from fedward.version import __version__
 
 # Nothing may be asked for, and nothing may run but the page's own script and style.
@@ -31,12 +36,16 @@ _POLICY = (
 )
 
 
-def write(runs: Sequence[str | os.PathLike[str]], out: Path, data_dir: Path | None = None) -> None:
+def write(
+    runs: Sequence[str | os.PathLike[str]], out: Path, data_dir: Path | None = None, devices: int = 1
+) -> None:
     """Writes the report of run directories, in this order, to a file that is replaced if it is there.
 
-    ``data_dir`` is where data sets lie, for pictures of examples. What is wrong with a run is said first.
+    ``data_dir`` is where data sets lie, for pictures of examples; ``devices`` is how many users one person
+    may be. What is wrong with a run is said first.
     """
-    write_page(out, render(load_all(runs), data_dir))
+    whole("devices per person", devices)
+    write_page(out, render(load_all(runs), data_dir, devices))
 
 
 def write_page(out: Path, content: str) -> None:
@@ -45,38 +54,49 @@ def write_page(out: Path, content: str) -> None:
         raise InvalidValue(f"{out} must be a file to write the report to, got a directory")
     with explain_write_errors(f"report {out}"):
         out.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(out, content.encode())
+    write_atomically(out, content.encode(errors="backslashreplace"))
 
 
-def load_all(runs: Sequence[str | os.PathLike[str]]) -> list[Record]:
-    """Reads the run directories, each of which must be another."""
+def load_all(runs: Sequence[str | os.PathLike[str]]) -> list[Record | ArenaRecord]:
+    """Reads the run directories, each of which must be another, or an arena."""
+    if arenas := [run for run in runs if is_arena(Path(run))]:
+        if len(runs) > 1:
+            raise InvalidValue(f"an arena has a page of its own, got {os.fspath(arenas[0])} and others")
+        return [read_arena_record(Path(arenas[0]))]
+    return list(load_runs(runs))
+
+
+def load_runs(runs: Sequence[str | os.PathLike[str]]) -> list[Record]:
+    """Reads the run directories, each of which must be another; a sweep or arena stands for all its runs."""
     if not runs:
         raise InvalidValue("a report needs at least one run directory, got none")
-    # A sweep stands for all of its runs.
-    runs = [each for run in runs for each in (_of_sweep(Path(run)) or [run])]
-    seen: dict[Path, str] = {}
+    runs = [each for run in runs for each in (_runs_within(Path(run)) or [run])]
+    seen: dict[str, str] = {}
     for run in runs:
-        place = Path(run).resolve()
+        place = os.path.realpath(run)  # which says nothing of links that lead in a circle
         if place in seen:
             raise InvalidValue(f"each run may be given once, got {seen[place]} and {os.fspath(run)}")
         seen[place] = os.fspath(run)
     return [load(run) for run in runs]
 
 
-def _of_sweep(path: Path) -> tuple[Path, ...]:
+def _runs_within(path: Path) -> tuple[Path, ...]:
+    if is_arena(path):
+        return read_arena_record(path).runs
     return read_sweep_record(path).runs if is_sweep(path) else ()
 
 
-def render(records: Sequence[Record], data_dir: Path | None = None) -> str:
+def render(records: Sequence[Record | ArenaRecord], data_dir: Path | None = None, devices: int = 1) -> str:
     """The page as text."""
     library = Library(data_dir)
     named = dict(zip(names(records), records, strict=True))
     parts = [
-        _part(record, f"run-{number}", name, library)
+        _part(record, f"run-{number}", name, library, devices)
         for number, (name, record) in enumerate(named.items(), 1)
     ]
-    several = len(records) > 1 or any(
-        isinstance(record, ReplicasRecord) and len(record.experiments) > 1 for record in records
+    plain = {name: each for name, each in named.items() if not isinstance(each, ArenaRecord)}
+    several = len(plain) > 1 or any(
+        isinstance(record, ReplicasRecord) and len(record.experiments) > 1 for record in plain.values()
     )
     style, script = read("page/page.css"), read("page/page.js")
     page = fill(
@@ -87,17 +107,26 @@ def render(records: Sequence[Record], data_dir: Path | None = None) -> str:
         policy=_POLICY.format(style=_digest(style), script=_digest(script)),
         names=list(named),
         parts=parts,
-        compared=compare_runs(named) if several else None,
+        compared=compare_runs(plain) if several else None,
     )
     return str(page)
 
 
-def _part(record: Record, key: str, name: str, library: Library) -> Markup:
+def _part(record: Record | ArenaRecord, key: str, name: str, library: Library, devices: int) -> Markup:
     try:
         if isinstance(record, RunRecord):
-            return run_part(record, key, name, library)
+            return run_part(record, key, name, library, devices)
+        if isinstance(record, ArenaRecord):
+            return arena_part(record, key, name)
+        if devices > 1:
+            raise InvalidValue(
+                f"several devices per person are shown for trainings (fedward run), got {record.path}; leave "
+                "them out for other runs"
+            )
         if isinstance(record, InferenceRecord):
             return inference_part(record, key, name)
+        if isinstance(record, AuditRecord):
+            return audited_part(record, key, name)
         return replicas_part(record, key, name, library)
     except InvalidValue:
         raise
@@ -108,7 +137,7 @@ def _part(record: Record, key: str, name: str, library: Library) -> Markup:
         ) from error
 
 
-def names(records: Sequence[Record]) -> list[str]:
+def names(records: Sequence[Record | ArenaRecord]) -> list[str]:
     """The last name of each run directory, and those before it where they are needed to tell them apart."""
     places = [record.path.resolve().parts for record in records]
     longest = max(map(len, places))

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from fedward.attacks.attack import KNOWLEDGE
-from fedward.reports.page.made_objects import is_object
+from fedward.config.made_objects import is_object
 from fedward.reports.page.reproduce import Recipe
 from fedward.reports.templates import fill
 from fedward.rundir.computed_by import list_changes

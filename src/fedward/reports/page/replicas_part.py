@@ -10,13 +10,13 @@ from fedward.privacy.guarantee import Unit
 from fedward.reports.numbers import figure, many, percent
 from fedward.reports.page.certified_part import certified_part
 from fedward.reports.page.chart import Chart, Line
-from fedward.reports.page.example_looks import Library
 from fedward.reports.page.guarantee_words import promise
 from fedward.reports.page.part import fill_part
 from fedward.reports.page.reproduce import recipe_of_replicas
 from fedward.reports.page.tables import Cell, Column, Table, numbers
 from fedward.reports.terminal.certified_table import title
 from fedward.rundir.run_record import ReplicasRecord
+from fedward.studies.stored_data import Library
 
 _PROMISES = 4
 

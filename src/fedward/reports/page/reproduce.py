@@ -11,12 +11,15 @@ from typing import Any
 from fedward.attacks.inference import PropertyInference
 from fedward.base.validate import InvalidValue
 from fedward.certificates.certificate import Certificate
+from fedward.certificates.others import DisjointGroups, Proof, RandomGroups
+from fedward.certificates.setting import Setting
 from fedward.config.own_code import code_names
 from fedward.config.toml_text import experiment_text, toml
 from fedward.config.vary import Axis, variants
-from fedward.reports.page.made_objects import objects_table
+from fedward.reports.page.objects_table import objects_table
 from fedward.reports.page.tables import Table
 from fedward.reports.templates import lines
+from fedward.rundir.audit_record import AuditRecord
 from fedward.rundir.catalogue.facts import differing_keys
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.manifest import Manifest
@@ -83,7 +86,17 @@ def recipe_of(run: Record) -> Recipe:
     """How to do a run again, whatever kind it is of."""
     if isinstance(run, RunRecord):
         return recipe_of_run(run)
+    if isinstance(run, AuditRecord):
+        return recipe_of_audit(run)
     return recipe_of_replicas(run) if isinstance(run, ReplicasRecord) else recipe_of_inference(run)
+
+
+def recipe_of_audit(run: AuditRecord) -> Recipe:
+    """``fedward audit`` with the run's own experiment."""
+    options = [f"--{key}={each}" for key, each in run.about.items() if each is not None]
+    options += [] if run.result is None else [f"--error={run.result.error:g}"]
+    options += _data(run.experiment)
+    return _recipe(run, ["audit"], options, {_stem(run): experiment_text(run.experiment)})
 
 
 def recipe_of_run(run: RunRecord) -> Recipe:
@@ -141,19 +154,36 @@ def _whole_number_of_users(experiment: Mapping[str, Any], manifest: Manifest) ->
 def _claims(certificate: Certificate) -> list[str]:
     """The options that fix what is claimed, where they are not the usual ones."""
     setting, rule = certificate.setting, certificate.setting.confidence
-    options = []
+    options = [] if isinstance(setting, Setting) else _proof(setting.by)
     if set(setting.threats) != {"inject", "present", "compromise"}:
         options += [part for threat in setting.threats for part in ("--threat", threat)]
     method = "betting" if certificate.score == "confidence" else "clopper_pearson"
+    if not isinstance(setting, Setting):  # it fixes these
+        if isinstance(setting.by, DisjointGroups):
+            return options
+        score = "vote" if isinstance(setting.by, RandomGroups) else "confidence"
+    else:
+        options += ["--attendance", setting.attendance] if setting.attendance != "drawn" else []
+        score = "confidence"
     claimed_and_usual = {
-        "--attendance": (setting.attendance, "drawn"),
-        "--score": (certificate.score, "confidence"),
+        "--score": (certificate.score, score),
         "--method": (rule.method, method),
         "--error": (rule.error, 0.01),
     }
     for option, (claimed, usual) in claimed_and_usual.items():
         options += [option, str(claimed)] if claimed != usual else []
     return options + ["--simultaneous"] * rule.simultaneous
+
+
+def _proof(by: Proof) -> list[str]:
+    """The options that ask for another proof than ours."""
+    found = ["--by", by.name]
+    if isinstance(by, DisjointGroups):
+        return [*found, "--groups", str(by.groups)]
+    if isinstance(by, RandomGroups):
+        return [*found, "--group-size", str(by.size)]
+    told = [] if by.attacked is None else ["--attacked-rounds", ",".join(map(str, by.attacked))]
+    return [*found, *told]
 
 
 def _axes(experiments: Mapping[str, dict[str, Any]]) -> list[Axis] | None:

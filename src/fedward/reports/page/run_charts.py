@@ -132,7 +132,7 @@ def _ledgers(run: RunRecord, rounds: list[int]) -> Iterator[tuple[int, Ledger]]:
         return
     if len(users.events) != 1 or len(run.telemetry) < run.rounds:
         return
-    nothing = replace(replace(users, reserved=None).ledger(0), entries=())
+    nothing = replace(users, reserved=None, later=()).ledger(0).empty()
     drawn = np.zeros(users.num_users, dtype=np.int64)
     for record in run.telemetry[: run.rounds]:
         drawn[record.cohort] += 1

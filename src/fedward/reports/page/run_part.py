@@ -9,8 +9,7 @@ from markupsafe import Markup
 from fedward.base.validate import InvalidValue
 from fedward.privacy.remembered import guarantees_of
 from fedward.reports.numbers import at_most_figure
-from fedward.reports.page.example_looks import Library
-from fedward.reports.page.guarantee_words import promise
+from fedward.reports.page.guarantee_words import Promise, promise
 from fedward.reports.page.part import fill_part
 from fedward.reports.page.reproduce import recipe_of_run
 from fedward.reports.page.run_charts import run_charts
@@ -18,12 +17,17 @@ from fedward.reports.page.tables import Cell, Table, numbers
 from fedward.reports.page.triggered import Trigger, triggers
 from fedward.reports.terminal.run_table import details
 from fedward.rundir.run_record import RunRecord
+from fedward.studies.stored_data import Library
 
 _ROWS = 12
 
 
-def run_part(run: RunRecord, key: str, name: str, library: Library) -> Markup:
-    """Everything that the files of a run say, and how the attackers' triggers look."""
+def run_part(run: RunRecord, key: str, name: str, library: Library, devices: int = 1) -> Markup:
+    """Everything that the files of a run say, and how the attackers' triggers look.
+
+    Args:
+      devices: how many users one person may be; with more than one it says what such a person is promised.
+    """
     guarantee, result = run.guarantee(), run.result
     seed = int(run.experiment["seed"])
     shown, why = _triggers(run, library)
@@ -36,12 +40,19 @@ def run_part(run: RunRecord, key: str, name: str, library: Library) -> Markup:
         recipe_of_run(run),
         guarantee=guarantee,
         promise=None if guarantee is None else promise(guarantee, seed=seed, finished=run.finished),
+        person=_person(run, seed, devices),
         details=() if result is None else details(result),
         charts=[chart for chart in run_charts(run, key) if chart.drawn],
         users_table=_users(run),
         triggers=shown,
         no_triggers=why,
     )
+
+
+def _person(run: RunRecord, seed: int, devices: int) -> Promise | None:
+    """What is promised to a person who is several users; None if nobody asked."""
+    guarantee = None if devices == 1 else run.guarantee(devices)
+    return None if guarantee is None else promise(guarantee, seed=seed, finished=run.finished)
 
 
 def _users(run: RunRecord) -> Table | None:

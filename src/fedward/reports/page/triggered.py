@@ -10,13 +10,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from fedward.attacks.poisoning.unprepared import ready
+from fedward.attacks.poisoning.unprepared import Following
+from fedward.base.limited_files import read_archive
 from fedward.base.validate import InvalidValue
 from fedward.config.model_section import initial_model
 from fedward.core.digest import data_digest
 from fedward.core.examples import Examples, Ragged
 from fedward.core.federation import Federation
-from fedward.reports.page.example_looks import Library, Look, class_name, looks_of_groups
+from fedward.core.parameters import ParameterSpec
+from fedward.reports.page.example_looks import Look, class_name, looks_of_groups
+from fedward.rundir.damage import require_undamaged
+from fedward.studies.stored_data import Library
 
 _SHOWN = 6
 _LOOKED_AT = 1000
@@ -55,15 +59,22 @@ def triggers(
     section, test = experiment.attack, federation.test
     if section is None or test is None:
         raise InvalidValue("there are no test examples to try a trigger on")
-    staged = section.stage(experiment.make_algorithm(federation, model), federation, experiment.seed)
+    staged = section.stage(experiment.make_algorithm(federation, model), federation, experiment.seed, model)
     if data_digest(staged.federation) != digest:
         raise InvalidValue("the data at hand is not the data that the run was made on")
-    released = None if model_file is None or not model_file.is_file() else _released(model, model_file)
+    released = None
+    if model_file is not None:
+        # A model that was written and is not there any more is damage, too.
+        folder = model_file.parent
+        require_undamaged(folder, has_digests=False, needed=lambda name: name == model_file.name)
+        released = _released(model, model_file) if model_file.is_file() else None
     some = test.select(torch.arange(min(len(test), _LOOKED_AT)))
     found = []
     goal = () if staged.goal is None else staged.goal.triggered
-    for (name, _), part in zip(goal, section.build().data, strict=True):
-        poisoning = ready(part, federation)
+    for (name, _), part in zip(goal, staged.adversary.data, strict=True):
+        poisoning = part
+        if isinstance(part, Following) and released is not None:
+            poisoning = part.at_model(ParameterSpec.of(released).flatten(released))
         for examples in (some, test):
             bad = poisoning.poison(examples)
             wanted = poisoning.eligible(examples) & (examples.y != bad.y)
@@ -100,7 +111,7 @@ def _says(federation: Federation, model: nn.Module | None, examples: Examples) -
 
 def _released(model: nn.Module, file: Path) -> nn.Module:
     try:
-        state = torch.load(io.BytesIO(file.read_bytes()), map_location="cpu", weights_only=True)
+        state = torch.load(io.BytesIO(read_archive(file)), map_location="cpu", weights_only=True)
         model.load_state_dict(state)
     except Exception as error:  # damage shows as anything
         raise InvalidValue(f"{file} is damaged or of another model: {error}") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fedward.certificates.certified import Certified, Mode
+from fedward.certificates.others.other_setting import OtherSetting
 from fedward.privacy.guarantee import Guarantee
 from fedward.privacy.rounding import round_up_digits
 from fedward.reports.pictures.picture import Picture
@@ -30,8 +31,7 @@ def picture(found: Mapping[str, Certified], style: str = "screen") -> Picture:
     for panel, mode in zip(sketch.panels, modes, strict=True):
         for number, (name, certified) in enumerate(found.items()):
             said = f"{name}, " if len(found) > 1 else ""
-            said += f"ε = {round_up_digits(_guarantee(certified, mode).epsilon, 3)}"
-            said += "" if together else f" {_about(certified, mode)}"
+            said += _privacy(certified, mode, together)
             dots = len(found) == 1 and all(len(c.accuracy) < 30 for c in certified.curves)
             _lines(panel, certified, mode, said, number=number, marker="." if dots else None)
             _ceiling(panel, certified, mode, number=number, named=len(found) == 1)
@@ -53,6 +53,8 @@ def _foot(found: Mapping[str, Certified], modes: Sequence[Mode], together: bool)
     """What every ε of the picture is about, and what the lines are."""
     first = next(iter(found.values()))
     own = first.guarantee
+    if not own.private:
+        return f"{_proof(first)}no ε"
     told = f"{own.unit} level, {own.adjacency}"
     if together:
         by = [f"{_about(first, mode)}{' as in the paper' if mode == 'paper' else ''}" for mode in modes]
@@ -60,7 +62,23 @@ def _foot(found: Mapping[str, Certified], modes: Sequence[Mode], together: bool)
     else:
         told = f"ε: {told}"
     lines = "solid: with confidence, dotted: means over the replicas as they are, upright: where M ends it"
+    if proof := _proof(first):
+        lines = f"{proof}with confidence"
     return f"{told}; {lines}"
+
+
+def _proof(certified: Certified) -> str:
+    """By which proof, where it is another than ours."""
+    setting = certified.certificate.setting
+    return f"{setting.by}; " if isinstance(setting, OtherSetting) else ""
+
+
+def _privacy(certified: Certified, mode: Mode, together: bool) -> str:
+    """The ε of a line, and what it is about where that differs between lines."""
+    own = _guarantee(certified, mode)
+    if not own.private:
+        return "no ε"
+    return f"ε = {round_up_digits(own.epsilon, 3)}" + ("" if together else f" {_about(certified, mode)}")
 
 
 def _guarantee(certified: Certified, mode: Mode) -> Guarantee:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 from dataclasses import astuple, dataclass, fields
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedward.base.durable_files import write_atomically
+from fedward.base.table_rows import csv_lines
 from fedward.base.validate import InvalidValue
 
 if TYPE_CHECKING:  # slow to import, and most commands draw nothing
@@ -76,11 +76,9 @@ class Picture:
         file = Path(path)
         if file.suffix != ".csv":
             raise InvalidValue(f"the numbers of a picture must go to a .csv file, got {file.name!r}")
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(field.name for field in fields(PicturePoint))
-        writer.writerows(astuple(point) for point in self.data)
-        write_atomically(file, text.getvalue().encode())
+        columns = [field.name for field in fields(PicturePoint)]
+        text = csv_lines(columns, (astuple(point) for point in self.data))
+        write_atomically(file, text.encode(errors="backslashreplace"))
 
     def png(self, dpi: int = 150) -> bytes:
         return self._content(".png", dpi)
@@ -103,8 +101,10 @@ class Picture:
 
 def save_with_numbers(picture: Picture, path: Path) -> Path:
     """Saves a picture and, beside it under the same name, its numbers; returns the file of these."""
-    picture.save(path)
     numbers = path.with_suffix(".csv")
+    if numbers.is_symlink():  # a link is written through only where it was asked for by its name
+        raise InvalidValue(f"{numbers} must be a plain file, got a symbolic link: remove it")
+    picture.save(path)
     picture.to_csv(numbers)
     return numbers
 

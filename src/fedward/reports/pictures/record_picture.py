@@ -5,30 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from fedward.base.validate import InvalidValue
+from fedward.reports.page.audited_part import epsilon_rows
 from fedward.reports.page.certified_curves import certified_charts
 from fedward.reports.page.chart import Chart
 from fedward.reports.page.inference_part import inference_charts
 from fedward.reports.page.replicas_part import cost_charts
 from fedward.reports.page.run_charts import run_charts
+from fedward.reports.pictures.arena_picture import draw_arena
 from fedward.reports.pictures.picture import Picture
 from fedward.reports.pictures.picture_style import style_called
 from fedward.reports.pictures.sketch import Panel, Sketch
 from fedward.reports.pictures.sweep_picture import combinations_of_record
 from fedward.reports.pictures.sweep_picture import draw as draw_sweep
+from fedward.rundir.arena_record import ArenaRecord
+from fedward.rundir.audit_record import AuditRecord
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.results import Mean
 from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord
 from fedward.rundir.sweep_record import SweepRecord
 
 
-def picture_of(record: Record | SweepRecord, style: str = "screen") -> Picture:
+def picture_of(record: Record | SweepRecord | ArenaRecord, style: str = "screen") -> Picture:
     """One panel for each chart: curves over rounds, certified accuracy or cost against k, or means."""
     style_called(style)
+    if isinstance(record, ArenaRecord):
+        picture = draw_arena(record, style)
+        if picture is None:
+            raise InvalidValue(f"{record.path} has nothing to draw: no attack was measured")
+        return picture
     if isinstance(record, SweepRecord):
         picture = draw_sweep(combinations_of_record(record), record.path.resolve().name, style)
         if picture is None:
             raise InvalidValue(f"{record.path} has nothing to draw: nothing was measured")
         return picture
+    if isinstance(record, AuditRecord):
+        return _audit(record, style)
     if drawn := [chart for chart in _charts(record) if chart.drawn]:
         return draw(drawn, style)
     if isinstance(record, ReplicasRecord) and record.result is not None:
@@ -36,7 +47,7 @@ def picture_of(record: Record | SweepRecord, style: str = "screen") -> Picture:
     raise InvalidValue(f"{record.path} has nothing to draw yet: nothing was measured")
 
 
-def _charts(record: Record) -> Iterable[Chart]:
+def _charts(record: RunRecord | ReplicasRecord | InferenceRecord) -> Iterable[Chart]:
     if isinstance(record, RunRecord):
         return run_charts(record, "run")
     if isinstance(record, InferenceRecord):
@@ -88,3 +99,19 @@ def _means(variants: Mapping[str, Mapping[str, Mean]], style: str) -> Picture:
     about = ", mean over the replicas and its 95 % interval" if sketch.style.titles else ""
     panel.label(x=f"accuracy (%){about}", y="", title="")
     return sketch.picture("mean over the replicas and its 95 % interval")
+
+
+def _audit(record: AuditRecord, style: str) -> Picture:
+    if record.result is None:
+        raise InvalidValue(f"{record.path} has nothing to draw yet: nothing was measured")
+    rows = epsilon_rows(record.result)
+    height = 1.4 + 0.35 * len(rows)
+    sketch = Sketch([record.result.sentence], (6.4, height), style, height=max(0.5, height / 4))
+    (panel,) = sketch.panels
+    # A bound says that ε is no smaller.
+    values = {row.name: (row.epsilon, 0.0 if row.kind == "at least" else None, None) for row in rows}
+    panel.across("ε", {name: (at, low, None) for name, (at, low, _) in values.items()})
+    panel.axes.set_xlim(left=0)
+    panel.axes.margins(y=0.15)
+    panel.label(x="ε", y="")
+    return sketch.picture("promises are upper bounds, what was measured is a lower bound")

@@ -108,6 +108,33 @@ class Panel:
         self.axes.set_yticks(range(len(values)), list(values))
         self.axes.invert_yaxis()
 
+    def point(
+        self,
+        name: str,
+        x: tuple[float, float | None, float | None],
+        y: tuple[float, float | None, float | None],
+        *,
+        number: int,
+        full: bool,
+    ) -> None:
+        """A mark with an interval both ways, where it has them: a value and its ends. Full or hollow."""
+        self.points.append(PicturePoint(chart=self.chart, line=name, x=x[0], y=y[0], low=y[1], high=y[2]))
+        colour = self.colour(number)
+        self.axes.errorbar(
+            x[0],
+            y[0],
+            xerr=_around(x),
+            yerr=_around(y),
+            fmt=MARKS[number % len(MARKS)],
+            markersize=6,
+            markerfacecolor=colour if full else "white",
+            markeredgecolor=colour,
+            ecolor=colour,
+            elinewidth=0.8,
+            capsize=2,
+            label=name,
+        )
+
     def per_cent(self, *, x: bool = False, y: bool = False) -> None:
         """Shares of one are read in per cent on these axes."""
         for asked, axis in ((x, self.axes.xaxis), (y, self.axes.yaxis)):
@@ -170,6 +197,12 @@ class Panel:
             self.axes.tick_params(labelsize=self.style.letters, width=0.6, length=2.5)
             for edge in self.axes.spines.values():
                 edge.set_linewidth(0.6)
+
+
+def _around(values: tuple[float, float | None, float | None]) -> list[list[float]] | None:
+    """How far the ends of an interval are from its value; None where there is none."""
+    value, low, high = values
+    return None if low is None or high is None else [[value - low], [high - value]]
 
 
 class Sketch:

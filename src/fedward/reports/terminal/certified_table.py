@@ -45,11 +45,11 @@ def table(console: Console, found: Mapping[str, Certified]) -> None:
         headings = ["mode", "at k = 0", *(f"k at {share:.0%}" for share in SHARES), "largest k"]
         rows = [(mode, *cells) for mode in MODES if (cells := _cells(certified, mode))]
         console.print(table_of(headings, rows, title=name if len(found) > 1 else None))
-    error = next(iter(found.values())).certificate.setting.confidence.error
+    first = next(iter(found.values()))
     say(
         console,
-        f"each twice: at confidence {level(error)} / from the means as they are; "
-        "at k = 0: certified accuracy in %; k at 50%: the largest k at which it is at least 50%",
+        f"{_how_sure(first)}; at k = 0: certified accuracy in %; k at 50%: the largest k at which it is at "
+        "least 50%",
     )
     beside = {name: beside_headline(certified) for name, certified in found.items()}
     for name, sentences in beside.items():
@@ -58,10 +58,21 @@ def table(console: Console, found: Mapping[str, Certified]) -> None:
 
 def beside_headline(certified: Certified) -> list[str]:
     """What M allows at most, and what a release costs: to be read with every number of a certificate."""
-    return [
+    told = [
         ceiling_in_words(certified.ceilings),
         release_in_words(certified.guarantee, certified.releasing_all, len(certified.replicas)),
     ]
+    return list(filter(None, told))
+
+
+def _how_sure(certified: Certified) -> str:
+    """What the numbers of a column are."""
+    error = certified.certificate.setting.confidence.error
+    if error == 0:
+        return "certain: the votes were counted"
+    if not any(not curve.sure for curve in certified.curves):
+        return f"at confidence {level(error)}"
+    return f"each twice: at confidence {level(error)} / from the means as they are"
 
 
 def _cells(certified: Certified, mode: Mode) -> list[str]:
@@ -103,7 +114,7 @@ def record(certified: Certified) -> dict[str, Any]:
     """The curves, and what one training and all of them guarantee, as plain values for a program to read."""
     papers = certified.papers_guarantee
     return {
-        "epsilon": certified.epsilon,
+        "epsilon": certified.epsilon if certified.guarantee.private else None,
         "papers_epsilon": certified.papers_epsilon,
         "delta": certified.certificate.setting.delta,
         "guarantee": certified.guarantee.to_json(),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fedward.privacy.guarantee import ACCOUNTANT_LABELS, SOURCE_LABELS, Guarantee
+from fedward.privacy.guarantee import ACCOUNTANT_LABELS, Guarantee
 from fedward.privacy.rounding import delta_text
 
 _ABOUT: dict[str, Callable[[Guarantee], str]] = {
     "δ": lambda each: delta_text(each.delta),
-    "unit": lambda each: f"{each.unit} level",
+    "unit": lambda each: each.level_in_words,
     "adjacency": lambda each: each.adjacency if each.proven else "add/remove assumed",
     "accountant": lambda each: ACCOUNTANT_LABELS[each.accountant],
-    "noise": lambda each: "" if each.noise_source is None else SOURCE_LABELS[each.noise_source],
+    "noise": lambda each: each.noise_in_words,
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from rich.table import Table
 
 from fedward.attacks.inference import RATES, Limit, Membership, Property, Roc
 from fedward.attacks.inference.auc import Interval
+from fedward.reports.pictures.picture import Picture
 from fedward.reports.pictures.sketch import Sketch
 from fedward.reports.templates import lines
 from fedward.reports.terminal.console import say
@@ -59,9 +59,7 @@ def _share(found: Interval) -> str:
     return f"{found.value:.2%} ({found.low:.2%} to {found.high:.2%})"
 
 
-def draw(
-    curves: Mapping[str, Roc], limit: Limit, path: Path, *, title: str, logarithmic: bool = True
-) -> None:
+def picture(curves: Mapping[str, Roc], limit: Limit, *, title: str, logarithmic: bool = True) -> Picture:
     """ROC curves with their intervals at a few rates, the diagonal, and the limit: beyond it is shaded."""
     sketch = Sketch([title], (5.2, 4.6))
     (panel,) = sketch.panels
@@ -92,4 +90,4 @@ def draw(
     panel.label(x="false positive rate", y="true positive rate")
     axes.grid(alpha=0.3, which="both", linewidth=0.5)
     panel.legend(loc="lower right")
-    sketch.picture().save(path)
+    return sketch.picture()

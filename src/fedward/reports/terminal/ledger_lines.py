@@ -14,7 +14,9 @@ from fedward.privacy.accounting_events import (
     GaussianDpEvent,
     NoOpDpEvent,
     PoissonSampledDpEvent,
+    RandomAllocationDpEvent,
     SampledWithoutReplacementDpEvent,
+    SelfComposedDpEvent,
 )
 from fedward.privacy.ledger_file import Check
 from fedward.privacy.rounding import round_up
@@ -33,8 +35,10 @@ def print_ledger(
         rounds = f"{entry.first_round + 1} to {last}" if last > entry.first_round + 1 else str(last)
         note = "" if entry.released else ", charged but not released"
         rows.append((rounds, str(entry.count), in_words(entry.event) + note))
-    if spent.reserved is not None:
-        rows.append((str(spent.reserved.first_round + 1), "1", in_words(spent.reserved.event) + ", reserved"))
+    for entry in (*filter(None, [spent.reserved]), *spent.later):
+        first, last = entry.first_round + 1, entry.first_round + entry.count
+        rounds = f"{first} to {last}" if last > first else str(last)
+        rows.append((rounds, str(entry.count), in_words(entry.event) + ", reserved"))
     console.print(table(["rounds", "times", "event"], rows, left=3))
     say(console, None if checks else _without_claims(spent))
     say(console, None if so_far is None else f"so far: {so_far}")
@@ -78,17 +82,23 @@ def in_words(event: DpEvent) -> str:
 
     >>> in_words(PoissonSampledDpEvent(0.2, ComposedDpEvent([GaussianDpEvent(4.0), GaussianDpEvent(3.5)])))
     'noise multiplier 4, look 3.5, of a Poisson sample q = 0.2'
+    >>> in_words(SelfComposedDpEvent(GaussianDpEvent(4.0), 3))
+    'noise multiplier 4, 3 times'
     """
     if isinstance(event, NoOpDpEvent):
         return "nothing"
     if isinstance(event, PoissonSampledDpEvent):
         return f"{in_words(event.event)}, of a Poisson sample q = {event.sampling_probability:g}"
+    if isinstance(event, RandomAllocationDpEvent):
+        return f"{in_words(event.event)}, each user in one random round of {event.epoch:,}"
     if isinstance(event, SampledWithoutReplacementDpEvent):
         sample = f"{event.sample_size} of {event.source_dataset_size}"
         return f"{in_words(event.event)} (half of noise over bound), of a fixed-size sample, {sample}"
     if isinstance(event, ComposedDpEvent):
         model, *looks = event.events
         return ", ".join([in_words(model), *(f"look {look.noise_multiplier:g}" for look in looks)])
+    if isinstance(event, SelfComposedDpEvent):
+        return f"{in_words(event.event)}, {event.count:,} times"
     if isinstance(event, GaussianDpEvent):
         return f"noise multiplier {event.noise_multiplier:g}"
     return "not private"

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 from rich.text import Text
 
+from fedward.base.visible_text import visible
 from fedward.reports.numbers import duration
 from fedward.studies.progress import Progress
 
@@ -62,8 +63,10 @@ def _display(console: Console) -> Iterator[Callable[..., None] | None]:
     with Live(bar, console=console, refresh_per_second=4) as live:
 
         def show(now: Progress, title: str, *facts: str) -> None:
-            bar.update(task, description=title, completed=now.done, total=now.total, left=time_left(now))
-            live.update(Group(bar, *([Text(" · ".join(facts))] if facts else [])))
+            bar.update(
+                task, description=visible(title), completed=now.done, total=now.total, left=time_left(now)
+            )
+            live.update(Group(bar, *([Text(visible(" · ".join(facts)))] if facts else [])))
 
         yield show
 

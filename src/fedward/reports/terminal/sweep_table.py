@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from fedward.base.table_rows import csv_lines
 from fedward.config.sweep_section import Sweep
+from fedward.config.tried_defence import MARK, MEANING
 from fedward.privacy.rounding import round_up_digits
 from fedward.reports.templates import lines
 from fedward.reports.terminal.console import say
@@ -38,7 +38,10 @@ def table(console: Console, rows: Sequence[Row]) -> None:
     for row, *own in zip(rows, *about.values(), strict=True):
         rounds = [_rounds(row.rounds)] if differ else []
         epsilon = round_up_digits(row.guarantee.epsilon) if row.guarantee.private else "none"
-        means = [_with_interval(row.measures.get(key)) for key in measures]
+        means = [
+            _with_interval(row.measures.get(key)) + (MARK if row.untried and key == "attack_success" else "")
+            for key in measures
+        ]
         cells.append([*row.labels.values(), *rounds, epsilon, *own, *means])
     found = table_of(headings, cells, left=len(axes))
     for column, axis in zip(found.columns, axes, strict=False):
@@ -51,6 +54,8 @@ def table(console: Console, rows: Sequence[Row]) -> None:
     if seeds > 1:
         console.print(f"means over {seeds} seeds, with 95 % intervals of the mean", highlight=False)
     say(console, *common_lines(guarantees))
+    if "attack_success" in measures and any(row.untried for row in rows):
+        say(console, MEANING)
     # Whoever takes the best of many has seen all of them.
     if any(each.private for each in guarantees):
         say(console, "each ε is that of one training alone: choosing the best of them is not covered by it")
@@ -64,10 +69,10 @@ def known_measures(rows: Sequence[Row]) -> list[str]:
 def to_csv(rows: Sequence[Row]) -> str:
     """One line for each combination, with plain numbers."""
     measures = known_measures(rows)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     numbers = [name for key in measures for name in (key, f"{key}_low", f"{key}_high")]
-    writer.writerow([*rows[0].labels, "seeds", "rounds", *ABOUT, "statement", *numbers])
+    marked = ["untried"] if "attack_success" in measures else []
+    columns = [*rows[0].labels, "seeds", "rounds", *ABOUT, "statement", *numbers, *marked]
+    cells = []
     for row in rows:
         found: list[Any] = []
         for key in measures:
@@ -75,8 +80,10 @@ def to_csv(rows: Sequence[Row]) -> str:
             found += ["", "", ""] if mean is None else [mean.mean, mean.low, mean.high]
         fewest = min(row.rounds)
         about = [*guarantee_columns(row.guarantee).values(), row.statement]
-        writer.writerow([*row.labels.values(), len(row.seeds), fewest, *about, *found])
-    return text.getvalue()
+        cells.append(
+            [*row.labels.values(), len(row.seeds), fewest, *about, *found, *([row.untried] if marked else [])]
+        )
+    return csv_lines(columns, cells)
 
 
 def record(rows: Sequence[Row]) -> dict[str, Any]:
@@ -91,6 +98,7 @@ def record(rows: Sequence[Row]) -> dict[str, Any]:
                 "rounds": list(row.rounds),
                 **guarantee_columns(row.guarantee),
                 "statement": row.statement,
+                "untried": row.untried,
                 **{key: mean.to_json() for key, mean in row.measures.items()},
                 "runs": list(row.directories),
             }

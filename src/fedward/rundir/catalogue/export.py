@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fedward.base.durable_files import explain_write_errors, write_atomically
+from fedward.base.table_rows import csv_lines
 from fedward.base.validate import InvalidValue
 from fedward.rundir.catalogue.facts import Fact, RunFacts, flat
 
@@ -34,11 +33,8 @@ def to_csv(runs: Sequence[RunFacts], out: Path, *, rounds: bool = False) -> None
     """A table with a column for every key that any of them has."""
     rows = as_rows(runs, rounds=rounds)
     columns = list(dict.fromkeys(key for row in rows for key in row)) or ["run"]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_atomically(out, text.getvalue().encode())
+    text = csv_lines(columns, ([row.get(key, "") for key in columns] for row in rows))
+    write_atomically(out, text.encode(errors="backslashreplace"))
 
 
 def to_json_lines(runs: Sequence[RunFacts], out: Path, *, rounds: bool = False) -> None:

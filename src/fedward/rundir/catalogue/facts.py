@@ -9,11 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from fedward.base.limited_files import LONGEST_TEXT
 from fedward.base.validate import InvalidValue
 from fedward.privacy import Guarantee
+from fedward.rundir.audit_result import AuditResult
+from fedward.rundir.digest_log import NAME as DIGESTS
 from fedward.rundir.manifest import Manifest
+from fedward.rundir.own_files import require_own_files
+from fedward.rundir.promise import Promise
 from fedward.rundir.replica_store import count_finished
-from fedward.rundir.results import InferenceResult, MeasuredRound, MembershipResult, Promise, Result
+from fedward.rundir.results import InferenceResult, MeasuredRound, MembershipResult, Result
 from fedward.rundir.run_record import RunRecord
 from fedward.rundir.store import RunDirectory
 
@@ -23,7 +28,7 @@ State = Literal["finished", "unfinished", "damaged"]
 # What an ε is computed from and compared with.
 LEDGERS = ("run.json", "ledger.json", "users.json", "papers-ledger.json", "result.json")
 # What the facts are read from; a run whose files are as they were is not read again.
-FILES = (*LEDGERS, "rounds.jsonl", "certified.json", "sums.npz")
+FILES = (*LEDGERS, DIGESTS, "rounds.jsonl", "telemetry.jsonl", "certified.json", "sums.npz")
 _LONGEST = 600
 # Of a result: what belongs into a table.
 _RESULTS = (
@@ -59,9 +64,12 @@ class RunFacts:
 def stamp(path: Path) -> str:
     """Changes whenever a file that facts come from does; of those that an ε depends on, what is in them."""
     scores = sorted(path.glob("scores-*.npz"))
-    found = [*(path / name for name in FILES), *scores[-1:]]
-    sizes = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in found if file.exists()]
-    ledgers = [file.read_bytes() for file in found if file.name in LEDGERS and file.exists()]
+    # A pipe that nobody writes to would be waited for.
+    found = [each for each in (*(path / name for name in FILES), *scores[-1:]) if each.is_file()]
+    sizes = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in found]
+    # One that is too large is refused when it is read; it needs no stamp.
+    texts = [file for file in found if file.name in LEDGERS and file.stat().st_size <= LONGEST_TEXT]
+    ledgers = [file.read_bytes() for file in texts]
     contents = [hashlib.blake2b(content, digest_size=16).hexdigest() for content in ledgers]
     return repr((sizes, contents, len(scores)))
 
@@ -71,23 +79,35 @@ def read(path: Path) -> RunFacts:
     try:
         return _read(path)
     except (ValueError, OSError, KeyError, TypeError, AttributeError) as error:
-        told = str(error) if isinstance(error, InvalidValue) else f"{type(error).__name__}: {error}"
-        return RunFacts(path=path, kind="?", state="damaged", note=told[:_LONGEST])
+        return damaged(path, error)
+
+
+def damaged(path: Path, error: Exception) -> RunFacts:
+    """A directory that cannot be read, with what went wrong."""
+    told = f"{type(error).__name__}: {error}"
+    if isinstance(error, InvalidValue):
+        told = str(error)
+    elif isinstance(error, OSError) and error.strerror:
+        told = error.strerror
+    return RunFacts(path=path, kind="?", state="damaged", note=told[:_LONGEST])
 
 
 def _read(path: Path) -> RunFacts:
+    require_own_files(path)
     directory = RunDirectory(path)
     manifest = directory.manifest()
     experiment = dict(manifest.experiment)
     if not experiment:
         raise InvalidValue(f"{path / 'run.json'} is damaged or not of a run: it does not say 'experiment'")
     variants, about = experiment.pop("variants", None), experiment.pop("inference", None)
+    audit = experiment.pop("audit", None)
     facts: dict[str, Fact]
     if variants is not None:
         kind, facts = "replicas", dict(flat(_common_facts(list(variants.values()))))
         facts |= {"variants": len(variants), "replicas": count_finished(path)}
     else:
         kind, facts = "run" if about is None else str(about.get("kind", "inference")), dict(flat(experiment))
+        kind = kind if audit is None else "audit"
     computed = {
         "data": {"digest": manifest.data.digest},
         "versions": manifest.versions,
@@ -106,7 +126,7 @@ def _read(path: Path) -> RunFacts:
         facts |= _result_facts(result)
     elif kind == "run":
         facts |= _facts_so_far(directory, manifest, measured)
-    elif kind != "replicas":
+    elif kind not in ("replicas", "audit"):
         # Of an inference attack each file is of one training, or of one round of the only one.
         facts.pop("rounds", None)
         facts["rounds" if kind == "property" else "trainings"] = len(list(path.glob("scores-*-*.npz")))
@@ -117,6 +137,7 @@ def _read(path: Path) -> RunFacts:
     if result is None and rounds:
         facts |= {key: value for key, value in flat(rounds[-1]) if key != "round"}
         facts["measured_after"] = rounds[-1]["round"] + 1
+    directory.require_shown_undamaged(manifest)
     finished = result is not None or (variants is not None and (path / "certified.json").exists())
     state: State = "finished" if finished else "unfinished"
     return RunFacts(path=path, kind=kind, state=state, facts=facts, rounds=rounds, note=note)
@@ -183,6 +204,8 @@ def _result_facts(result: Result) -> dict[str, Fact]:
     if isinstance(result, InferenceResult):
         attacks = result.attacks.values() if isinstance(result, MembershipResult) else [result]
         facts["auc"] = max(each.auc.value for each in attacks)
+    if isinstance(result, AuditResult):
+        facts |= {"lower_bound": result.lower_bound, "verdict": result.verdict}
     return facts
 
 

@@ -1,7 +1,8 @@
-"""The facts of all runs below a directory, and a file that keeps them for the next question.
+"""The facts of all runs below a directory, and a cache that keeps them for the next question.
 
-The run directories are the truth and the file is a cache: it is brought up to date before every question,
-made again when it is damaged, and done without where nothing can be written.
+The run directories are the truth. The cache lies with this user, not with the runs, which may be anybody's:
+it is brought up to date before every question, made again unless this user wrote it about this directory
+(``base/own_cache.py``), and done without where nothing can be written.
 """
 
 from __future__ import annotations
@@ -10,19 +11,19 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fedward.base.durable_files import CannotWrite, write_atomically
+from fedward.base.own_cache import read_cache, write_cache
 from fedward.base.validate import InvalidValue, nearest
 from fedward.rundir.catalogue.conditions import Condition
-from fedward.rundir.catalogue.facts import RunFacts, read, stamp
+from fedward.rundir.catalogue.facts import RunFacts, damaged, read, stamp
+from fedward.rundir.digest_log import NAME as DIGESTS
+from fedward.rundir.place import SWEPT
 
-NAME = ".fedward-runs.json.gz"
 # Another number whenever what is stored changes: what an older fedward stored is read again.
-_VERSION = 5
+_VERSION = 7
 
 
 def find_runs(
@@ -50,40 +51,61 @@ def find_runs(
     return having + [run for run in found if sort not in run.known]
 
 
-def run_directories(root: Path) -> Iterator[Path]:
-    """Every directory below, or this one, that holds a run."""
-    for path, names, files in os.walk(root):
-        names[:] = sorted(name for name in names if not name.startswith("."))
-        if "run.json" in files:
+def run_directories(root: Path, unreadable: Callable[[OSError], None] | None = None) -> Iterator[Path]:
+    """Every directory below, or this one, that holds a run; links are not followed.
+
+    ``unreadable`` is told of each directory that cannot be looked into.
+    """
+    for path, names, files in os.walk(root, onerror=unreadable):
+        # What is called so and is a directory is damage, which is said when it is read; so is a run without.
+        lost = DIGESTS in files and not {SWEPT, "sweep.json"} & {*files}
+        if "run.json" in files or "run.json" in names or lost:
             yield Path(path)
+        names[:] = sorted(name for name in names if not name.startswith(".") and name != "run.json")
 
 
 def all_runs(root: Path) -> list[RunFacts]:
     """The facts of all runs below a directory, by path: only what is new or changed is read."""
     if not root.is_dir():
         raise InvalidValue(f"{root} is no directory: it should hold runs")
-    before = _read_cache(root / NAME)
+    about = _identity(root)
+    before = _read_cache(about)
     now: dict[str, dict[str, Any]] = {}
-    for path in run_directories(root):
-        name, mark = str(path.relative_to(root)), f"{_VERSION} {stamp(path)}"
+    unreadable: list[RunFacts] = []
+    for path in run_directories(root, lambda error: unreadable.append(damaged(Path(error.filename), error))):
+        try:
+            mark = f"{_VERSION} {stamp(path)}"
+        except OSError as error:
+            unreadable.append(damaged(path, error))
+            continue
+        name = str(path.relative_to(root))
         now[name] = before.get(name, {})
         if now[name].get("stamp") != mark:
             now[name] = {"stamp": mark, **vars(read(path))}
             del now[name]["path"]  # which is the key that it is stored with
     if now != before:
-        with suppress(CannotWrite):
-            write_atomically(root / NAME, gzip.compress(json.dumps(now).encode(), compresslevel=1))
-    return [_run(root / name, **now[name]) for name in sorted(now)]
+        write_cache(about, gzip.compress(json.dumps(now).encode(), compresslevel=1))
+    found = [*unreadable, *(_run(root / name, **each) for name, each in now.items())]
+    return sorted(found, key=lambda run: str(run.path))
+
+
+def _identity(root: Path) -> bytes:
+    """The directory: its path, and which one has this path today."""
+    found = root.stat()
+    return b"%s\0%d\0%d" % (os.fsencode(os.path.realpath(root)), found.st_dev, found.st_ino)
 
 
 def _run(path: Path, *, stamp: str, rounds: Sequence[dict[str, Any]], **others: Any) -> RunFacts:
     return RunFacts(path=path, rounds=tuple(rounds), **others)
 
 
-def _read_cache(file: Path) -> dict[str, dict[str, Any]]:
-    """What was stored of each run; nothing if there is no such file, or the checksum in it finds damage."""
+def _read_cache(about: bytes) -> dict[str, dict[str, Any]]:
+    """What was stored of each run; nothing if there is nothing to be believed."""
+    stored = read_cache(about)
+    if stored is None:
+        return {}
     try:
-        content: dict[str, dict[str, Any]] = json.loads(gzip.decompress(file.read_bytes()))
-        return content
+        content: dict[str, dict[str, Any]] = json.loads(gzip.decompress(stored))
     except (OSError, EOFError, zlib.error, ValueError):
         return {}
+    return content

@@ -13,14 +13,15 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from fedward.base.durable_files import write_if_changed
 from fedward.base.randomness import check_draw
 from fedward.base.validate import InvalidValue
 from fedward.certificates.claims import Claims
 from fedward.certificates.claims_draw import CostClaims
-from fedward.certificates.confidence import ANY_TIME, Confidence
+from fedward.certificates.confidence import ANY_TIME
+from fedward.certificates.others.certain import Rule
 from fedward.rundir.certified_record import certificate_files, read_certificate
 from fedward.rundir.file_record import FileRecord, json_object
+from fedward.rundir.run_files import RunFiles
 
 _FILE = "claims.json"
 _REMEDY = "put back a copy, or use another --out"
@@ -38,12 +39,11 @@ class StoredClaims(FileRecord):
     threats: list[str] = Field(default_factory=list)
     attendance: str = ""
     costs: dict[str, Any] | None = None
+    by: dict[str, Any] | None = None
     draw: str = ""
 
     @classmethod
-    def of(
-        cls, rule: Confidence, score: str, threats: Sequence[str], attendance: str, **more: Any
-    ) -> StoredClaims:
+    def of(cls, rule: Rule, score: str, threats: Sequence[str], attendance: str, **more: Any) -> StoredClaims:
         """What such claims say; of an older version neither their costs nor their draw is known."""
         return cls(
             looks=list(rule.looks),
@@ -60,7 +60,9 @@ class StoredClaims(FileRecord):
         """What other claims say otherwise, with both values, but for the number of replicas and the draw."""
         for key in StoredClaims.model_fields:
             there, here = getattr(self, key), getattr(other, key)
-            if key not in ("looks", "draw") and self.says(key) and other.says(key) and there != here:
+            if key == "by" and there != here:  # where it is not said, it was fedward's own proof
+                yield f"by ({there or 'ours'!r} there, {here or 'ours'!r} here)"
+            elif key not in ("looks", "draw") and self.says(key) and other.says(key) and there != here:
                 yield f"{key} ({there!r} there, {here!r} here)"
 
 
@@ -93,7 +95,7 @@ def fix_claims(
     stored = list(_read_claims(path, variants))
     certified = any(path.glob("certificate*.json*")) or (path / "certified.json").exists()
     draw = claims.draw(costs)
-    goes_on = costs is None and claims.confidence.method in ANY_TIME
+    goes_on = costs is None and claims.rule.method in ANY_TIME
     hint = f" (only --method {' or '.join(ANY_TIME)} allows going on after a look)" if costs is None else ""
     if finished or under_way or certified:
         if not stored:
@@ -126,17 +128,18 @@ def fix_claims(
         )
     claims = replace(claims, earlier=tuple(sorted(looks - {claims.replicas})))
     # In a directory without a draw `fedward replicas` may have shown any number of them since.
-    if looks and not claims.earlier and claims.confidence.method not in ANY_TIME:
+    if looks and not claims.earlier and claims.rule.method not in ANY_TIME:
         _require_planned(claims.replicas, stored, hint)
     text = json.dumps(_claims_now(claims, draw, costs).to_json(), indent=2) + "\n"
-    write_if_changed(path / _FILE, text.encode())
+    RunFiles(path).write_if_changed(_FILE, text.encode())
     return claims, draw
 
 
 def _claims_now(claims: Claims, draw: str, costs: CostClaims | None) -> StoredClaims:
     told = None if costs is None else {"attackers": list(costs.attackers), "bounds": dict(costs.bounds)}
+    by = None if claims.by is None else claims.by.to_json()
     return StoredClaims.of(
-        claims.confidence, claims.score, claims.threats, claims.attendance, costs=told, draw=draw
+        claims.rule, claims.score, claims.threats, claims.attendance, costs=told, by=by, draw=draw
     )
 
 

@@ -12,8 +12,8 @@ from fedward.backends.compute import Compute
 from fedward.backends.open import open_backend
 from fedward.backends.protocol import Backend
 from fedward.base import json_lines as lines
-from fedward.base.arrays_file import Arrays, write_arrays
-from fedward.base.durable_files import write_atomically
+from fedward.base.arrays_file import Arrays
+from fedward.base.limited_files import read_archive
 from fedward.base.validate import InvalidValue
 from fedward.config.experiment import Experiment
 from fedward.core.federation import Federation
@@ -24,6 +24,7 @@ from fedward.privacy.remembered import guarantee_or_rdp
 from fedward.rundir import checkpoint
 from fedward.rundir.manifest import Manifest
 from fedward.rundir.results import InferenceResult
+from fedward.rundir.run_files import RunFiles
 from fedward.rundir.store import RunDirectory
 from fedward.studies.progress import Clock, Progress
 from fedward.studies.training.setup import Setup, prepare
@@ -40,22 +41,24 @@ class AttackedTraining:
     """One training that an attack needs.
 
     Args:
-      checkpoint: the file of its state while it is under way.
-      scores: the file that it leaves when it is finished.
+      files: of the run.
+      checkpoint: the name of the file of its state while it is under way.
+      scores: the name of the file that it leaves when it is finished.
       rounds: its states round by round, from the options of ``train``.
       ask: what is kept of the state after the last one.
     """
 
-    checkpoint: Path
-    scores: Path
+    files: RunFiles
+    checkpoint: str
+    scores: str
     rounds: Callable[..., Iterator[ServerState]]
     ask: Callable[[Backend, ServerState], Arrays]
 
     def run(self, setup: Setup, backend: Backend) -> Iterator[ServerState]:
         """Trains from wherever it was left; yields after every round."""
-        file, state, saved = self.checkpoint, None, time.monotonic()
+        file, state, saved = self.files.path / self.checkpoint, None, time.monotonic()
         if file.exists():
-            state = checkpoint.from_bytes(file.read_bytes(), str(file))
+            state = checkpoint.from_bytes(read_archive(file), str(file))
         steps = self.rounds(
             backend=backend,
             rounds=setup.experiment.rounds,
@@ -65,12 +68,16 @@ class AttackedTraining:
         )
         for state in steps:
             if time.monotonic() - saved >= SAVE_EVERY:
-                write_atomically(file, checkpoint.to_bytes(state))
+                self.files.write(self.checkpoint, checkpoint.to_bytes(state), private=True)
                 saved = time.monotonic()
             yield state
         assert state is not None  # a budget covers the first round, or the training was refused
-        write_arrays(self.scores, self.ask(backend, state))
-        file.unlink(missing_ok=True)
+        self.files.write_arrays(self.scores, self.ask(backend, state))
+        self.forget()
+
+    def forget(self) -> None:
+        """Removes the state of a finished training, also one that was killed before it could do so."""
+        self.files.remove(self.checkpoint)
 
 
 def load_unattacked(experiment: Experiment, data_dir: Path | None) -> Federation:
@@ -121,7 +128,7 @@ def save_result(
     """Stores what attacks found, with what one training of so many users and rounds has spent."""
     ledger = setup.algorithm.spent(users, rounds)
     guarantee = add_caveat(guarantee_or_rdp(ledger, setup.delta, setup.accountant), setup.caveat)
-    write_atomically(place.path / "ledger.json", ledger_file.dumps(ledger).encode())
+    place.files.write("ledger.json", ledger_file.dumps(ledger).encode())
     result = kind(**lines.replace_non_finite(found), guarantee=guarantee, statement=str(guarantee))
     place.save_result(result)
     return result

@@ -23,9 +23,11 @@ from fedward.backends.protocol import Backend
 from fedward.base.arrays_file import Arrays, check_arrays, read_array
 from fedward.base.validate import InvalidValue, add_to_errors
 from fedward.config.experiment import Experiment
+from fedward.core.federation import Federation
 from fedward.core.types import ServerState
 from fedward.rundir.manifest import Manifest
 from fedward.rundir.results import MembershipResult
+from fedward.rundir.run_files import RunFiles
 from fedward.rundir.store import RunDirectory
 from fedward.studies.inference import attacked_trainings as attacked
 from fedward.studies.progress import Progress
@@ -50,49 +52,67 @@ class MembershipRun:
         """Trains what is not finished yet; yields after every round."""
         place.begin(self.manifest(self.setup.engine(compute)))
         trials, path = self.config.trials, place.path
-        missing = [self._training(trial, path) for trial in trials if _read_finished(path, trial) is None]
+        missing = []
+        for trial in trials:
+            training = self._training(trial, place.files)
+            if _read_finished(path, trial) is None:
+                missing.append(training)
+            else:
+                training.forget()
         yield from attacked.run_trainings(self.setup, missing, len(trials), compute)
 
-    def _training(self, trial: Trial, path: Path) -> attacked.AttackedTraining:
+    def _training(self, trial: Trial, files: RunFiles) -> attacked.AttackedTraining:
         def confidence(backend: Backend, state: ServerState) -> Arrays:
             sure = ask(backend, state.parameters, self.setup.federation)
             return {"confidence": sure, "rounds": np.array(state.round)}
 
         setup = self.setup
         return attacked.AttackedTraining(
-            checkpoint=path / f"checkpoint-{trial.kind}-{trial.number:03d}.pt",
-            scores=_file(path, trial),
+            files=files,
+            checkpoint=f"checkpoint-{trial.kind}-{trial.number:03d}.pt",
+            scores=_file(files.path, trial).name,
             rounds=partial(train_trial, self.config, trial, setup.algorithm, setup.model, setup.federation),
             ask=confidence,
         )
 
     def result(self, place: RunDirectory) -> tuple[Membership, MembershipResult]:
         """What the attacks find, from the files of finished trainings; stored, and in both forms."""
+        judgement, rounds = self.judge_stored(place.path)
+        setup = self.setup
+        users = setup.federation.num_users // (2 if self.config.unit == "user" else 1)
+        content = judgement.to_json()
+        return judgement, attacked.save_result(place, setup, MembershipResult, content, users, rounds)
+
+    def judge_stored(self, path: Path) -> tuple[Membership, int]:
+        """What the attacks find, from the files of finished trainings; and of how many rounds these are."""
         found, rounds, setup = {}, 0, self.setup
         for trial in self.config.trials:
-            stored = _read_finished(place.path, trial)
+            stored = _read_finished(path, trial)
             if stored is None:
-                raise InvalidValue(f"{place.path} must hold the scores of {trial}, got none: train it first")
+                raise InvalidValue(f"{path} must hold the scores of {trial}, got none: train it first")
             found[trial] = stored[0]
             # A budget may have ended trainings early; what privacy allows is about the longest attacked one.
             rounds = max(rounds, stored[1]) if trial.kind == "target" else rounds
         judgement = judge(
             self.config, setup.algorithm, setup.federation, found, rounds=rounds, seed=setup.experiment.seed
         )
-        users = setup.federation.num_users // (2 if self.config.unit == "user" else 1)
-        content = judgement.to_json()
-        return judgement, attacked.save_result(place, setup, MembershipResult, content, users, rounds)
+        return judgement, rounds
 
 
 def prepare_membership(
-    experiment: Experiment, config: MembershipInference, data_dir: Path | None = None
+    experiment: Experiment,
+    config: MembershipInference,
+    data_dir: Path | None = None,
+    federation: Federation | None = None,
 ) -> MembershipRun:
     """Loads the data and makes every part; whatever cannot be attacked is an error here.
 
     Where users are in or out, half of them are expected to be in: the number of users that the experiment
-    declares is halved, and with it divisors, noise and default δ.
+    declares is halved, and with it divisors, noise and default δ. ``federation`` is the experiment's data
+    where it has been loaded before.
     """
-    federation = attacked.load_unattacked(experiment, data_dir)
+    if federation is None:
+        federation = attacked.load_unattacked(experiment, data_dir)
     if config.unit == "user":
         half = experiment.declared_users(federation) // 2
         privacy = experiment.privacy.model_copy(update={"users": max(1, half)})

@@ -10,6 +10,7 @@ result.json              what it found
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -26,7 +27,8 @@ from fedward.attacks.inference.participant import Observation
 from fedward.attacks.inference.property import check_property
 from fedward.backends.compute import IN_PROCESS, Compute
 from fedward.backends.protocol import Backend
-from fedward.base.arrays_file import Arrays, check_arrays, read_arrays, write_arrays
+from fedward.base.arrays_file import Arrays, check_arrays, read_arrays
+from fedward.base.limited_files import read_limited
 from fedward.base.validate import InvalidValue
 from fedward.config.experiment import Experiment
 from fedward.core.digest import tensor_digest
@@ -35,6 +37,7 @@ from fedward.core.types import ServerState
 from fedward.datasets import PROPERTIES
 from fedward.rundir.manifest import Manifest
 from fedward.rundir.results import PropertyResult
+from fedward.rundir.run_files import RunFiles
 from fedward.rundir.store import RunDirectory
 from fedward.studies.inference import attacked_trainings as attacked
 from fedward.studies.progress import Progress
@@ -65,20 +68,24 @@ class PropertyRun:
         """Trains and watches what is left of the training; yields after every round."""
         place.begin(self.manifest(self.setup.engine(compute)))
         training = attacked.AttackedTraining(
-            checkpoint=place.path / "checkpoint.pt",
-            scores=place.path / _FINAL,
-            rounds=partial(self._watch, place.path),
+            files=place.files,
+            checkpoint="checkpoint.pt",
+            scores=_FINAL,
+            rounds=partial(self._watch, place.files),
             ask=self._accuracy,
         )
-        missing = [] if training.scores.exists() else [training]
+        missing = [training]
+        if (place.path / _FINAL).exists():
+            missing = []
+            training.forget()
         yield from attacked.run_trainings(self.setup, missing, 1, compute)
 
-    def _watch(self, path: Path, **options: Any) -> Iterator[ServerState]:
+    def _watch(self, files: RunFiles, **options: Any) -> Iterator[ServerState]:
         parts = self.setup.algorithm, self.setup.model, self.setup.federation, self.has_property
         for state, seen in property_rounds(self.config, *parts, **options):
             # The snapshot first: a state on disk has all snapshots before it beside it.
             arrays = {"truth": np.array(seen.truth), "seen": seen.seen, "simulated": seen.simulated}
-            write_arrays(_file(path, seen.round), arrays)
+            files.write_arrays(_file(files.path, seen.round).name, arrays)
             yield state
 
     def _accuracy(self, backend: Backend, state: ServerState) -> Arrays:
@@ -154,13 +161,14 @@ def _read_property(
                 f"property must be a .npy file or label:CLASS, as {section.part} has no names for any, "
                 f"got {which!r}"
             )
-        options = {name: value for name, value in section if name != section.tag}
+        # Features of the pictures change nothing about who is on them.
+        options = {name: value for name, value in section if name not in (section.tag, "public_features")}
         if data_dir is not None:
             options["data_dir"] = data_dir
         named: Tensor = PROPERTIES[section.part](which, seed=experiment.seed, **options)[0]
         return named
     try:
-        return torch.from_numpy(np.load(path, allow_pickle=False))
+        return torch.from_numpy(np.load(io.BytesIO(read_limited(path)), allow_pickle=False))
     except FileNotFoundError:
         raise InvalidValue(f"there is no file {path}") from None
     except (OSError, ValueError, TypeError) as error:

@@ -1,7 +1,8 @@
-"""Trains a model on pooled public data, without privacy: weights for private trainings to start from."""
+"""A training on pooled public data, without privacy: weights for private trainings to start from."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from fedward.backends.compute import Compute
 from fedward.backends.engines.choice import Engine
 from fedward.base.durable_files import remove_leftovers, write_atomically
+from fedward.base.limited_files import read_archive
 from fedward.base.locking import hold_lock
 from fedward.base.randomness import stream
 from fedward.base.validate import InvalidValue, add_to_errors
@@ -68,7 +70,7 @@ class Pretraining:
     def open(self, path: Path, compute: Compute) -> Iterator[Path]:
         if path.is_dir():
             raise InvalidValue(f"weights {path} must be a file, got a directory")
-        place = path.resolve()  # where a link leads to
+        place = Path(os.path.realpath(path))  # where a link leads to
         with hold_lock(place.parent / f".{place.name}.fedward-lock", path, "weights"):
             remove_leftovers(place.parent, place.name)
             yield path
@@ -130,7 +132,7 @@ class Pretraining:
         spec.load(model, parameters)
 
     def result(self, place: Path) -> About:
-        return weights_file.from_bytes(place.read_bytes(), str(place))[0]
+        return weights_file.from_bytes(read_archive(place), str(place))[0]
 
 
 def prepare(file: PretrainingFile, data_dir: Path | None = None) -> Pretraining:
@@ -171,7 +173,7 @@ def _read_progress(wanted: Pretraining, path: Path) -> tuple[About, dict[str, Te
     if not path.exists():
         spec = ParameterSpec.of(wanted.model)
         return wanted.about, weights_file.copy_trained(spec, spec.flatten(wanted.model))
-    about, tensors = weights_file.from_bytes(path.read_bytes(), f"weights {path}")
+    about, tensors = weights_file.from_bytes(read_archive(path), f"weights {path}")
     if changed := about.same_training(wanted.about):
         raise InvalidValue(
             f"{path} holds another pre-training: {', '.join(changed)} differ; choose another file with --out"

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fedward.backends.engines.evaluation import Metrics
 from fedward.backends.protocol import Backend
 from fedward.base.arrays_file import Arrays, read_array
 from fedward.base.validate import InvalidValue
 from fedward.certificates.copies import require_no_copies
 from fedward.certificates.replica_scores import Replicas, has_favourite
 from fedward.certificates.tally import Tally, votes_of
+from fedward.core.examples import Examples
 from fedward.rundir.replica_store import (
     count_finished,
     finished_blocks,
@@ -47,12 +49,24 @@ def measure_replicas(
     arrays: Arrays = {"scores": scores, "accuracy": accuracy}
     for name, examples in setup.triggered:
         metrics = []
-        for metric in backend.evaluate_many(models, examples):
+        for metric in _measure_attack(setup, backend, models, name, examples):
             metrics.append(metric)
             yield tick("attack evaluation")
         arrays[f"success.{name}"] = np.array([m.accuracy * (not np.isnan(m.loss)) for m in metrics])
         arrays[f"cost.{name}"] = np.array([m.loss for m in metrics])
     return arrays
+
+
+def _measure_attack(
+    setup: Setup, backend: Backend, models: Sequence[Tensor], name: str, examples: Examples
+) -> Iterator[Metrics]:
+    """Each model on the triggered examples of one poisoning, with its own trigger where that is fitted."""
+    goal = setup.goal
+    if goal is None or name not in (each for each, _, _ in goal.following):
+        yield from backend.evaluate_many(models, examples)
+        return
+    for parameters in models:
+        yield backend.evaluate(parameters, dict(goal.at_model(parameters).triggered)[name])
 
 
 def summarise(path: Path, variants: Sequence[str]) -> ReplicasResult:
@@ -72,12 +86,14 @@ def summarise(path: Path, variants: Sequence[str]) -> ReplicasResult:
     )
 
 
-def load_tally(path: Path, variant: str) -> Tally:
+def load_tally(path: Path, variant: str, *, grouped: bool = False) -> Tally:
     """How the finished replicas of one variant voted, from their confidences or from running sums.
 
     Args:
       path: the run directory of ``fedward replicas`` or ``fedward certify``.
       variant: its name.
+      grouped: whether they were trained on groups of users: then two of them may be the same, for they may
+        have the same users, or none.
     """
     files, sums = stored_files(path), path / "sums.npz"
     if not files:
@@ -85,11 +101,13 @@ def load_tally(path: Path, variant: str) -> Tally:
     if files == [sums]:
         counts, replicas = read_array(sums, f"{variant}/votes"), int(read_array(sums, "replicas"))
     else:
-        counts, replicas = _count_votes(files, variant, finished_blocks(path)[-1][1])
+        counts, replicas = _count_votes(files, variant, finished_blocks(path)[-1][1], grouped)
     return Tally(counts=counts, replicas=replicas, **_about(path, variant))
 
 
-def _count_votes(files: Sequence[Path], variant: str, replicas: int) -> tuple[NDArray[np.int64], int]:
+def _count_votes(
+    files: Sequence[Path], variant: str, replicas: int, grouped: bool
+) -> tuple[NDArray[np.int64], int]:
     """The votes that follow from the confidences of all blocks, none of which may be there twice."""
     found: list[NDArray[np.int64]] = []
 
@@ -99,7 +117,11 @@ def _count_votes(files: Sequence[Path], variant: str, replicas: int) -> tuple[ND
             found.append(votes_of(scores))
             yield from scores
 
-    require_no_copies(rows(), replicas)
+    if grouped:
+        for _ in rows():
+            pass
+    else:
+        require_no_copies(rows(), replicas)
     return np.sum(found, axis=0), replicas
 
 
@@ -120,6 +142,19 @@ def load_replicas(path: Path, variant: str | None = None) -> Replicas:
         raise InvalidValue(f"variant must be one of {', '.join(experiments)}, got {variant!r}")
     scores = np.concatenate([read_array(path / name, f"{variant}/scores") for _, _, name in blocks])
     return Replicas(scores=scores, numbers=np.arange(len(scores)), **_about(path, variant))
+
+
+def load_group_votes(path: Path, variant: str) -> Replicas:
+    """The vote of every finished model of a variant, where each was trained on a group of users."""
+    votes = []
+    for file in stored_files(path):
+        scores = read_array(file, f"{variant}/scores")
+        favoured = scores.argmax(axis=2)[:, :, None] == np.arange(scores.shape[2])
+        votes.append((favoured & has_favourite(scores)[:, :, None]).astype(np.uint8))
+    if not votes:
+        raise InvalidValue(f"{path} holds no finished replicas")
+    together = np.concatenate(votes)
+    return Replicas(scores=together, numbers=np.arange(len(together)), score="vote", **_about(path, variant))
 
 
 def load_costs(path: Path, variant: str, setup: Setup) -> NDArray[np.float64]:

@@ -9,10 +9,13 @@ from typing import Any
 
 from fedward.base.validate import InvalidValue, add_to_errors, whole
 from fedward.config.experiment import Experiment
+from fedward.core.algorithm import Algorithm
 from fedward.lockstep.lockstep import Training
 from fedward.privacy.caveats import add_caveat
 from fedward.rundir.manifest import Manifest
+from fedward.rundir.part_record import PartRecord
 from fedward.rundir.replica_ledgers import OneTraining
+from fedward.studies.replicas.group_trainings import GroupTrainings, group_ledger
 from fedward.studies.training.setup import Setup, prepare
 from fedward.studies.training.training_study import manifest
 
@@ -35,6 +38,8 @@ class ReplicaRun:
         every replica.
       block: how many replicas go through their rounds together; chosen by size if not given. It changes
         memory and how much a kill loses, never the result.
+      part: the replicas that are trained here, where others train the rest; None for all.
+      groups: where each replica is trained on some users only, on which; None where all are on everybody.
     """
 
     variants: dict[str, Setup]
@@ -42,6 +47,8 @@ class ReplicaRun:
     draw: str = ""
     save_space: bool = False
     block: int | None = None
+    part: PartRecord | None = None
+    groups: GroupTrainings | None = None
 
     def __post_init__(self) -> None:
         whole("replicas", self.replicas)
@@ -65,6 +72,11 @@ class ReplicaRun:
         return next(iter(self.variants.values()))
 
     @property
+    def span(self) -> tuple[int, int]:
+        """The first replica that is trained here, and the one after the last."""
+        return (0, self.replicas) if self.part is None else (self.part.start, self.part.stop)
+
+    @property
     def rounds(self) -> int:
         return max(setup.experiment.rounds for setup in self.variants.values())
 
@@ -73,10 +85,10 @@ class ReplicaRun:
         """How many replicas a block has."""
         if self.block is not None:
             return self.block
-        return max(1, min(_TRAININGS // len(self.variants), _MEMORY // self._replica_bytes))
+        return max(1, min(_TRAININGS // len(self.variants), _MEMORY // self.replica_bytes))
 
     @property
-    def _replica_bytes(self) -> int:
+    def replica_bytes(self) -> int:
         """What one replica of all variants takes: two states, before and after a round, and its scores.
 
         Scores are there twice while their file is made.
@@ -107,7 +119,7 @@ class ReplicaRun:
         """All variants of each replica next to each other: they share most."""
         return [
             Training(
-                algorithm=setup.algorithm,
+                algorithm=self._algorithm(setup, replica),
                 rounds=setup.experiment.rounds,
                 replica=replica,
                 draw=self.draw,
@@ -118,17 +130,29 @@ class ReplicaRun:
             for setup in self.variants.values()
         ]
 
+    def _algorithm(self, setup: Setup, replica: int) -> Algorithm:
+        if self.groups is None:
+            return setup.algorithm
+        return self.groups.algorithm(setup, replica, self.draw)
+
     @property
     def one_training(self) -> dict[str, OneTraining]:
         """What one training of each variant spends, and how that is stated."""
         return {
             name: OneTraining(
-                ledger=setup.algorithm.spent(setup.federation.num_users, setup.experiment.rounds),
+                ledger=group_ledger(setup)
+                if self.groups is not None
+                else setup.algorithm.spent(setup.federation.num_users, setup.experiment.rounds),
                 delta=setup.delta,
                 accountant=setup.accountant,
             )
             for name, setup in self.variants.items()
         }
+
+    @property
+    def _grouping(self) -> dict[str, Any]:
+        """How users are put into groups; nothing where they are not, as it always was."""
+        return {} if self.groups is None else {"groups": self.groups.by.to_json()}
 
     def manifest(self, engine: str = "") -> Manifest:
         """What is run, for ``run.json``; how many replicas is not part of it: more can be asked for later."""
@@ -137,7 +161,7 @@ class ReplicaRun:
         shared = next(iter(found.values()))
         code = {name: digest for variant in found.values() for name, digest in variant.code.items()}
         about = Manifest(
-            experiment={"variants": experiments, "save_space": self.save_space},
+            experiment={"variants": experiments, "save_space": self.save_space} | self._grouping,
             data=shared.data,
             weights=shared.weights,
             caveat=shared.caveat,

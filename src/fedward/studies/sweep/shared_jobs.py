@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 
 from fedward.backends.protocol import Backend
@@ -29,6 +30,7 @@ class SharedJobs:
         self._keeps = True
         self._asked_before = self._run_before = 0
         self.asked = self.run = 0
+        self.seconds = 0.0  # that were waited for rows
         # Models are measured by the backend itself.
         self.evaluate, self.evaluate_many = backend.evaluate, backend.evaluate_many
         self.confidences = backend.confidences
@@ -47,7 +49,13 @@ class SharedJobs:
         rows = SharedRows(
             self._backend, [list(jobs)], Keys(), held=RowStore(), kept=kept, arrived=self._count
         )
-        for row in rows.of(0):
+        arriving = rows.of(0)
+        while True:
+            begun = time.perf_counter()
+            row = next(arriving, None)
+            self.seconds += time.perf_counter() - begun
+            if row is None:
+                return
             self.asked += 1
             yield row
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fedward.attacks.adaptive import untried
 from fedward.base.validate import InvalidValue
 from fedward.config.sweep_section import Point, Sweep
+from fedward.config.tried_defence import tried_defence
 from fedward.privacy import Guarantee
 from fedward.rundir.results import Mean, TrainingResult
 from fedward.rundir.store import RunDirectory
@@ -32,6 +34,7 @@ class Row:
       statement: the same in words.
       measures: accuracy and, under attack, what the attack achieved; empty without test examples.
       directories: of its runs.
+      untried: whether nobody in the sweep attacked its defence knowing it.
     """
 
     labels: dict[str, str]
@@ -42,6 +45,7 @@ class Row:
     statement: str
     measures: dict[str, Mean]
     directories: tuple[str, ...]
+    untried: bool = False
 
     @property
     def name(self) -> str:
@@ -53,10 +57,11 @@ def read_rows(sweep: Sweep, path: Path) -> list[Row]:
     together: dict[str, list[Point]] = {}
     for point in sweep.points:
         together.setdefault(point.combination, []).append(point)
-    return [_row(points, path) for points in together.values()]
+    tried = [tried_defence(points[0].experiment.model_dump(mode="json")) for points in together.values()]
+    return [_row(*each, path) for each in zip(together.values(), untried(tried), strict=True)]
 
 
-def _row(points: Sequence[Point], path: Path) -> Row:
+def _row(points: Sequence[Point], untried_by_any: bool, path: Path) -> Row:
     found = []
     for point in points:
         result = RunDirectory(path / point.directory).result()
@@ -78,4 +83,5 @@ def _row(points: Sequence[Point], path: Path) -> Row:
         statement=found[place].statement,
         measures=measures,
         directories=tuple(point.directory for point in points),
+        untried=untried_by_any,
     )

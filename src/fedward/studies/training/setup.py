@@ -23,6 +23,7 @@ from fedward.core.train import check_budget
 from fedward.models.initial_weights import InitialWeights
 from fedward.models.target_model import read_target
 from fedward.privacy import Guarantee
+from fedward.privacy.budget import Budget
 from fedward.privacy.caveats import add_caveat
 from fedward.privacy.pld import NoiseTooSmall
 from fedward.rundir.weights_origin import caveat
@@ -51,6 +52,21 @@ class Setup:
     def parameters(self) -> Tensor:
         """The initial model's parameters, as one flat vector."""
         return ParameterSpec.of(self.model).flatten(self.model)
+
+    @property
+    def people(self) -> Federation:
+        """Everybody's data: a simulation has it."""
+        return self.federation
+
+    @property
+    def test(self) -> Examples | None:
+        """What released models are measured on."""
+        return self.federation.test
+
+    @property
+    def budget(self) -> Budget | None:
+        """What may be spent."""
+        return self.experiment.make_budget(self.algorithm, self.federation)
 
     def engine(self, compute: Compute) -> str:
         """What trains it, in words; a machine that cannot is refused."""
@@ -101,12 +117,13 @@ def prepare(
         federation = experiment.load_data(data_dir)
     model, weights = initial_model(experiment.model, federation, experiment.seed)
     on_weights = "" if weights is None else caveat(weights, experiment.data, federation)
-    not_covered = "; ".join(filter(None, (trust_in_own_parts(experiment.algorithm), on_weights)))
-    algorithm = experiment.make_algorithm(federation, model)
+    own = trust_in_own_parts(experiment.algorithm, dict(experiment.data).get("public_features"))
+    not_covered = "; ".join(filter(None, (own, on_weights)))
+    algorithm = replace(experiment.make_algorithm(federation, model), public=federation.public)
     staged, target = None, None
     if experiment.attack is not None:
         with add_to_errors("attack: "):
-            staged = experiment.attack.stage(algorithm, federation, experiment.seed)
+            staged = experiment.attack.stage(algorithm, federation, experiment.seed, model)
             target = read_target(experiment.attack.target_model, model)
         federation, algorithm = staged.federation, staged.algorithm
     check_setup(algorithm, model, federation.roster, rounds=experiment.rounds)
@@ -126,7 +143,7 @@ def prepare(
         caveat=not_covered,
     )
     # An accountant without a proof for this sampling, or a budget too small for one round, ends here.
-    budget = experiment.make_budget(algorithm, federation)
+    budget = setup.budget
     if budget is None:
         try:
             _ = setup.planned, setup.looks(experiment.rounds)

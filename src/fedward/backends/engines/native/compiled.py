@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from fedward.backends.engines.hooks import has_global_hooks
 from fedward.backends.engines.native.describe import NotCovered, describe
 from fedward.backends.engines.native.model import NativeModel
+from fedward.base.instruction_sets import INSTRUCTIONS
 from fedward.base.randomness import from_local_seed
 from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples
@@ -33,9 +34,6 @@ except ImportError as error:  # pip found no compiler, or the build was switched
     _MISSING = "it was not compiled here" + ("" if "circular" in str(error) else f" ({error})")
 else:
     _MISSING = ""
-
-INSTRUCTIONS = "FEDWARD_INSTRUCTIONS"
-"""The environment variable that names the instruction set; the widest that there is if it is not set."""
 
 
 def available() -> bool:
