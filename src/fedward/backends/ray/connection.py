@@ -18,11 +18,9 @@ from typing import Any
 from fedward.backends.compute import Compute
 from fedward.backends.ray.cluster_address import Address, read_address, require_ray
 from fedward.backends.ray.local_raylets import LocalRaylets
-from fedward.backends.ray.node_facts import Facts, environment, facts, require_alike
+from fedward.backends.ray.node_facts import environment, facts, require_alike
+from fedward.backends.ray.node_questions import alive_nodes, ask_nodes
 from fedward.base.validate import InvalidValue
-
-ANSWER = 60.0
-"""Seconds that a node has to say what it is."""
 
 FREE = 15.0
 """Seconds that somebody else may hold every core of a cluster before that is called full."""
@@ -52,7 +50,7 @@ class Cluster:
         """How many nodes it has now, and how many tasks of one job can run there at once."""
         looked, nodes, slots = self._looked
         if time.monotonic() - looked > 1.0:
-            alive = _alive_nodes()
+            alive = alive_nodes()
             nodes, slots = len(alive), sum(self._slots(node["Resources"]) for node in alive)
             self._looked = time.monotonic(), nodes, slots
         return nodes, slots
@@ -133,7 +131,7 @@ def _open(compute: Compute) -> Cluster:
         ours = _connect(address, compute)
         cluster = Cluster(address=compute.cluster, compute=compute, raylets=raylets, ours=ours)
         try:
-            _check_nodes(compute)
+            require_alike(facts(), ask_nodes(compute))
             _wait_for_room(cluster)
         except BaseException:
             _disconnect(ours)
@@ -243,58 +241,6 @@ def _reason(cluster: str, error: Exception) -> str:
         return f"cluster {cluster} must have this machine's versions of Ray and Python: {told}"
     why = lines[0] if lines else type(error).__name__
     return f"cluster {cluster} cannot be joined: {why}; the command must be given on one of its nodes"
-
-
-def _alive_nodes() -> list[dict[str, Any]]:
-    import ray
-
-    return [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
-
-
-def _name(node: dict[str, Any]) -> str:
-    address, host = node["NodeManagerAddress"], node.get("NodeName") or node.get("NodeManagerHostname")
-    return str(address) if host in (None, "", address) else f"{address} ({host})"
-
-
-def _check_nodes(compute: Compute) -> None:
-    """Asks every node what it is, and refuses those that would round differently."""
-    import ray
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    device = compute.device
-
-    # Inside a function, so that it goes there as it is: a node may have no fedward, or another one.
-    def ask() -> dict[str, str]:
-        try:
-            from fedward.backends.ray.node_facts import facts, usable_there
-        except ImportError as error:
-            return {"problem": f"cannot import fedward: {error}"}
-        try:
-            found = facts()
-            if device != "cpu" and (problem := usable_there(device)):
-                found["problem"] = f"cannot be used: {problem}"
-            return found
-        except Exception as error:
-            return {"problem": f"cannot be used: {error}"}
-
-    nodes = _alive_nodes()
-    if not nodes:
-        raise InvalidValue(f"cluster {compute.cluster} must have a node with a core, and has none")
-    gpus = 0 if device == "cpu" else 0.01
-    remote = ray.remote(num_cpus=0, num_gpus=gpus, max_retries=1)(ask)
-    asked = {}
-    for node in nodes:
-        strategy = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-        asked[remote.options(scheduling_strategy=strategy).remote()] = _name(node)
-    ray.wait(list(asked), num_returns=len(asked), timeout=ANSWER)
-    answers: dict[str, Facts] = {}
-    for reference, name in asked.items():
-        try:
-            answers[name] = ray.get(reference, timeout=0.1)
-        except Exception as error:
-            line = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            answers[name] = {"problem": f"does not answer: {line}"}
-    require_alike(facts(), answers)
 
 
 def _wait_for_room(cluster: Cluster) -> None:
