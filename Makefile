@@ -5,8 +5,10 @@ BIN := .venv/bin
 EXTRAS ?= dev
 # Both cores go to pytest-xdist; a thread pool in each worker would only fight over them.
 export OMP_NUM_THREADS := 1
+# The hundreds of processes that tests start would each compile fedward's Python again.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test docs mutants sanitize lint install clean
+.PHONY: demo test style types tests docs mutants sanitize lint install clean
 
 demo: install
 	rm -rf runs/demo
@@ -20,8 +22,13 @@ demo: install
 	$(BIN)/fedward report runs/demo/fedavg runs/demo/user_dp runs/demo/backdoor runs/demo/backdoor_clipped \
 	  runs/demo/certified runs/demo/audit --out runs/demo/report.html
 
-test: lint
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --doctest-modules src tests
+# mypy, which has one process, beside the tests. With three workers two cores have work while one of them waits:
+# for nodes, servers and processes that it has started.
+test: install style
+	$(MAKE) --no-print-directory --jobs 2 types tests
+
+tests: install
+	$(BIN)/python -m pytest -n 3 --dist loadgroup --doctest-modules src tests
 
 # Chosen mutations of the source, each of which some test should notice; a few minutes, by hand. A name or more:
 # make mutants ONLY="no-lock upper-median".
@@ -48,11 +55,15 @@ sanitize: install
 	FEDWARD_CXXFLAGS="$(CHECKS)" PYTHONPATH=$(SANITIZED)/lib $(BIN)/python -m pytest tests/backends/engines/native \
 	  --ignore tests/backends/engines/native/test_native_build.py
 
-lint: install
+lint: style types
+
+style: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/python tools/check_imports.py
+
+types: install
+	$(BIN)/mypy
 
 install: .venv/installed
 
