@@ -90,11 +90,12 @@ def compare(
 @app.command(cls=PlainCommand, epilog="Example: fedward runs export all.csv --each-round")
 @grouped
 def export(
-    out: Annotated[str, Argument(help="The file, or for TensorBoard the directory, to write.")],
+    out: Annotated[str, Argument(help="The file, or for TensorBoard and W&B the directory, to write.")],
     folder: Folder = DEFAULT,
     where: Where = None,
     to: Annotated[
-        str | None, Option(help="csv, jsonl, tensorboard or mlflow; by the ending of OUT if not given.")
+        str | None,
+        Option(help="csv, jsonl, tensorboard, mlflow or wandb; by the ending of OUT if not given."),
     ] = None,
     rounds: Annotated[
         bool, Option("--each-round", help="CSV, JSON lines: a row for every measured round.")

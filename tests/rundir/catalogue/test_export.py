@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import csv
 import json
+import struct
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,3 +62,45 @@ def test_mlflow_reads_what_was_measured(runs: list[RunFacts], tmp_path: Path) ->
     assert found.data.metrics["accuracy"] == pytest.approx(0.6)
     history = mlflow.MlflowClient().get_metric_history(found.info.run_id, "accuracy")
     assert [each.step for each in history] == [1, 2]
+
+
+def records_of_wandb(file: Path) -> Iterator[Any]:
+    """The records of a W&B file of less than 32 KB: after 7 bytes, each with checksum, length and kind."""
+    from wandb.proto.wandb_internal_pb2 import Record
+
+    content, place = file.read_bytes(), 7
+    while place + 7 <= len(content):
+        _, length, kind = struct.unpack_from("<IHB", content, place)
+        assert kind == 1  # a whole record
+        yield Record.FromString(content[place + 7 : place + 7 + length])
+        place += 7 + length
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_wandb_has_what_was_measured_and_is_asked_to_send_nothing(
+    runs: list[RunFacts], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wandb: Any = pytest.importorskip("wandb", reason="W&B is an extra that the tests do not install")
+    monkeypatch.setenv("WANDB_MODE", "online")  # whatever is set elsewhere
+    monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+    try:
+        EXPORTS["wandb"](runs, tmp_path / "out")
+    finally:
+        wandb.teardown()  # its service is a process of its own
+    found = sorted((tmp_path / "out" / "wandb").glob("offline-run-*/run-*.wandb"))
+    named = {}
+    for file in found:
+        records = list(records_of_wandb(file))
+        (begun,) = (each.run for each in records if each.WhichOneof("record_type") == "run")
+        facts = {each.key: json.loads(each.value_json) for each in begun.config.update}
+        history = [each.history for each in records if each.WhichOneof("record_type") == "history"]
+        rows = [
+            {item.key or item.nested_key[0]: json.loads(item.value_json) for item in each.item}
+            for each in history
+        ]
+        named[begun.display_name] = facts, [(row["_step"], row["accuracy"]) for row in rows]
+    assert set(named) == {f"{tmp_path.name}/a", "other/a"}
+    facts, history = named["other/a"]
+    assert facts["epsilon"] == runs[1].facts["epsilon"]
+    assert facts["algorithm.preset"] == "fedavg"
+    assert history == [(1, 0.5), (2, pytest.approx(0.6))]

@@ -1,4 +1,4 @@
-"""Runs for other programs: CSV, JSON lines, TensorBoard, MLflow. Rounds are counted from 1."""
+"""Runs for other programs: CSV, JSON lines, TensorBoard, MLflow, W&B. Rounds are counted from 1."""
 
 from __future__ import annotations
 
@@ -94,6 +94,38 @@ def to_mlflow(runs: Sequence[RunFacts], out: Path, *, rounds: bool = False) -> N
                 mlflow.log_metrics(_numbers(record), step=record["round"])
 
 
+def to_wandb(runs: Sequence[RunFacts], out: Path, *, rounds: bool = False) -> None:
+    """A W&B run a run, in a local directory: facts as its configuration, measurements as its history.
+
+    Nothing is sent to anybody: ``wandb sync`` does that, if and when its user says so.
+    """
+    try:
+        import wandb
+    except ImportError:
+        raise InvalidValue("W&B is not installed: pip install 'fedward[wandb]'") from None
+    with explain_write_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+    # What W&B finds out by itself, about the machine and the program, is not about the run.
+    quiet = wandb.Settings(
+        mode="offline",
+        root_dir=str(out),
+        silent=True,
+        console="off",
+        disable_git=True,
+        disable_code=True,
+        save_code=False,
+        x_disable_machine_info=True,
+        x_disable_meta=True,
+        x_disable_stats=True,
+        x_save_requirements=False,
+    )
+    for run, name in zip(runs, _names(runs), strict=True):
+        facts = {"kind": run.kind, "state": run.state, **run.facts}
+        with wandb.init(project="fedward", name=name, config=facts, settings=quiet) as copy:
+            for record in _measured(run):
+                copy.log(_numbers(record), step=record["round"])
+
+
 def _measured(run: RunFacts) -> Iterator[Row]:
     """What was measured, with rounds counted from 1; the files of a run count from 0."""
     return ({**record, "round": record["round"] + 1} for record in run.rounds)
@@ -120,4 +152,5 @@ EXPORTS: dict[str, Callable[..., None]] = {
     "jsonl": to_json_lines,
     "tensorboard": to_tensorboard,
     "mlflow": to_mlflow,
+    "wandb": to_wandb,
 }
