@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -223,6 +224,7 @@ def test_a_second_process_is_told_that_the_directory_is_in_use(tmp_path: Path) -
         while not (tmp_path / "run" / "rounds.jsonl").exists():
             assert first.poll() is None
             time.sleep(0.01)
+        first.send_signal(signal.SIGSTOP)  # it holds the directory, and leaves the processor to the second
         second = start(file, tmp_path / "run", subprocess.PIPE)
         _, err = second.communicate()
         assert second.returncode == 2
