@@ -60,6 +60,7 @@ lint: style types
 style: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/python tools/check_imports.py
 
 types: install

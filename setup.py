@@ -1,4 +1,6 @@
-"""Compiles the native engine where it can be compiled; all else about the package stands in pyproject.toml.
+"""Compiles the native engine where it can be compiled, and makes the index page of the README.
+
+All else about the package stands in pyproject.toml.
 
 Without a compiler the installation goes on with a notice, and fedward trains on the generic path.
 
@@ -17,6 +19,10 @@ from typing import Any
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
+
+# Not installed: it lies beside the sources.
+sys.path.insert(0, str(Path(__file__).parent / "tools"))
+from index_page import addresses, index_page
 
 CPP = Path("src/fedward/backends/engines/native/cpp")
 MORE_FLAGS = os.environ.get("FEDWARD_CXXFLAGS", "").split()
@@ -86,6 +92,9 @@ def _pybind11_headers() -> str:
 
 
 setup(
+    long_description=index_page(),
+    long_description_content_type="text/markdown",
+    project_urls=addresses(),
     ext_modules=[
         Extension(
             "fedward.backends.engines.native._engine",

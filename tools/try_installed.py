@@ -1,11 +1,11 @@
-"""A trial of fedward as it is installed: run by the Python of any environment that has it, outside of this repository.
+"""A trial of fedward as it is installed, by the Python of whatever environment has it.
 
     python3.12 -m venv trial && trial/bin/pip install dist/fedward-*.whl
     trial/bin/python tools/try_installed.py
     trial/bin/python tools/try_installed.py --without-engine     # where it was built without a compiler
 
-It imports the package, makes an experiment file, trains, certifies, checks the certificate and asks for the native
-engine; it ends with 1 at the first thing that does not work. cibuildwheel runs it on every wheel.
+It imports the package, asks for the native engine, makes an experiment file, trains, certifies and checks the
+certificate; it ends with 1 at the first thing that does not work. cibuildwheel runs it on every wheel.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def _run(folder: Path, *arguments: str) -> str:
-    """What an isolated Python prints, in an empty directory, where no source of fedward can be imported from."""
+    """What an isolated Python prints, where no source of fedward can be imported from."""
     done = subprocess.run(
         [sys.executable, "-I", *arguments], cwd=folder, capture_output=True, text=True, check=False
     )

@@ -40,6 +40,7 @@ def project(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "src", copy / "src", ignore=compiled)
     for name in ("setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
+    shutil.copytree(ROOT / "tools", copy / "tools", ignore=compiled)
     return copy
 
 
