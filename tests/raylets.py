@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,10 @@ from processes import alive
 
 # Nothing may be sent anywhere, and Ray must not warn of its own future.
 os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+
+# Of all that this process starts, nodes of killed commands included: other tests may run on the same machine.
+_MARK = f"{os.getpid()}-{time.time_ns()}"
+os.environ["FEDWARD_TESTS"] = _MARK
 
 needs_ray = [
     pytest.mark.skipif(
@@ -44,16 +49,28 @@ def two_nodes() -> Iterator[str]:
 
 
 def processes_with(word: str) -> list[int]:
-    """All that run and have this word in their command."""
+    """All that these tests have started, that run, and that have this word in their command."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if word in command and alive(int(folder.name)):
+        if word.encode() in command and alive(int(folder.name)) and _is_of_these_tests(int(folder.name)):
             found.append(int(folder.name))
     return found
+
+
+def _is_of_these_tests(pid: int) -> bool:
+    """Whether it or a parent bears the mark: Ray's workers write their titles where it was."""
+    while pid > 1:
+        try:
+            if f"FEDWARD_TESTS={_MARK}\0".encode() in Path(f"/proc/{pid}/environ").read_bytes():
+                return True
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except (FileNotFoundError, PermissionError, ProcessLookupError):
+            return False
+    return False
 
 
 def start_command(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import runpy
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from tiny_experiment import CONTENT as TINY
 from tiny_experiment import changed
 
 ROOT = Path(__file__).parents[3]
+NO_BROWSER = "no page can be looked at"
 BROWSER = runpy.run_path(str(ROOT / "tools" / "headless_browser.py"))
 
 CONTENT = changed(
@@ -155,9 +156,18 @@ def varied_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def browser() -> Iterator[Any]:
     why_not = BROWSER["why_not"]()
     if why_not:
-        pytest.skip(f"no page can be looked at: {why_not}")
+        pytest.skip(f"{NO_BROWSER}: {why_not}")
     with BROWSER["Browser"].open() as opened:
         yield opened
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Tests that miss a browser are one line at the end: pytest joins what is skipped in one place."""
+    report = yield
+    if isinstance(report.longrepr, tuple) and NO_BROWSER in report.longrepr[2]:
+        report.longrepr = (__file__, None, report.longrepr[2])
+    return report
 
 
 @pytest.fixture(scope="session")
