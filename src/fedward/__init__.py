@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from fedward.api.plan_api import PlanRecord
     from fedward.api.privacy_records import CalibrationRecord, EpsilonRecord
     from fedward.api.verify_api import new_key, sign, verify
+    from fedward.api.weights_api import weights
     from fedward.backends import Compute, InProcess, Threads, Workers, measure
     from fedward.core.algorithm import Algorithm
     from fedward.core.examples import Examples, Ragged
@@ -121,6 +122,7 @@ __all__ = [
     "sweep",
     "train",
     "verify",
+    "weights",
 ]
 
 # Where each name is, so that importing costs what is touched: most of them import torch.
@@ -180,6 +182,7 @@ _MODULES = {
     "sweep": "fedward.api",
     "train": "fedward.api",
     "verify": "fedward.api.verify_api",
+    "weights": "fedward.api.weights_api",
 }
 _ROOMS = ("attacks", "datasets", "models", "presets")
 

@@ -34,6 +34,7 @@ from fedward.commands.sign_command import sign_command
 from fedward.commands.sweep_command import sweep_command
 from fedward.commands.users_command import users
 from fedward.commands.verify_command import verify_command
+from fedward.commands.weights_command import weights_command
 from fedward.core.failure import TrainingFailed
 from fedward.reports.terminal.console import plain_console, say
 from fedward.version import __version__
@@ -59,6 +60,7 @@ COMMANDS: dict[str, dict[str, tuple[Callable[..., None], str]]] = {
         "show": (show, "fedward show krum"),
         "verify": (verify_command, "fedward verify runs/experiment"),
         "sign": (sign_command, "fedward sign runs/experiment --key mine.pem"),
+        "weights": (weights_command, "fedward weights runs/experiment model.safetensors"),
         "list": (list_command, "fedward list preset"),
     },
     "Privacy": {

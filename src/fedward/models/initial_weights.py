@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from fedward.base.validate import InvalidValue
 from fedward.core.digest import tensor_digest
 from fedward.core.parameters import ParameterSpec
 from fedward.core.vocabulary import Vocabulary
-from fedward.models import weights_file
+from fedward.models import safetensors_file, weights_file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +113,8 @@ def _read(
     except OSError as error:
         raise InvalidValue(f"weights {path} cannot be read: {error.strerror or error}") from error
     if path.suffix == ".safetensors":
-        return _safetensors(content, path), str(path), None
+        stored, data = safetensors_file.from_bytes(content, f"weights {path}")
+        return stored, str(path), data
     if not weights_file.is_weights_file(content):
         return _state_dict(content, path, model), str(path), None
     about, tensors = weights_file.from_bytes(content, f"weights {path}")
@@ -132,20 +132,6 @@ def _read(
     if learns_words and about.vocabulary != weights_file.words_digest(vocabulary):
         raise InvalidValue(f"weights {path} must be of the same words in the same order as the data's")
     return tensors, f"{path}, {about}", about.data
-
-
-def _safetensors(content: bytes, path: Path) -> Mapping[str, Tensor]:
-    try:
-        read = importlib.import_module("safetensors.torch").load
-    except ImportError as error:
-        raise InvalidValue(
-            "reading .safetensors needs safetensors: pip install 'fedward[features]'"
-        ) from error
-    try:
-        tensors: Mapping[str, Tensor] = read(content)
-    except Exception as error:  # its own kind of error, which nobody need know
-        raise InvalidValue(f"weights {path} must be a whole file of safetensors: {error}") from error
-    return tensors
 
 
 def _state_dict(content: bytes, path: Path, model: nn.Module) -> Mapping[str, Tensor]:
