@@ -29,12 +29,22 @@ def draw(records: Sequence[dict[str, Any]], certificate: Path, file: Path) -> No
     users = stored.setting.users
     curve = [100 * share for share in accuracy]
     axes.fill_between(range(len(curve)), 0, curve, step="post", color="C0", alpha=0.15, linewidth=0)
-    axes.step(range(len(curve)), curve, where="post", color="C0", label="certified (99 % confidence)")
+    axes.step(range(len(curve)), curve, where="post", color="C0", label="proved (99 % confidence)")
+    axes.text(
+        40, 62, "proved: whatever the attackers send,\nit stays above this line", ha="center", color="C0"
+    )
     for number, (name, mark) in enumerate(MARKS.items(), start=1):
         own = [each for each in records if each["attack"] == name or (each["k"] == 0 and "one model" in each)]
         places = [each["k"] for each in own]
         axes.plot(
-            places, [100 * e["vote"] for e in own], mark, ls=":", lw=0.8, ms=5, color=f"C{number}", label=name
+            places,
+            [100 * e["vote"] for e in own],
+            mark,
+            ls=":",
+            lw=0.8,
+            ms=5,
+            color=f"C{number}",
+            label=f"under attack: {name}",
         )
     alone = [each for each in records if each["attack"] == "each digit for itself, noisy vote"]
     axes.plot(
@@ -43,7 +53,7 @@ def draw(records: Sequence[dict[str, Any]], certificate: Path, file: Path) -> No
         "x--",
         lw=0.8,
         color="black",
-        label="each digit for itself: the proof's worst case",
+        label="under attack: each digit for itself, the proof's worst case",
     )
     axes.set_xlabel(f"k attackers who join {users} writers")
     axes.set_ylabel("right test digits, %")
