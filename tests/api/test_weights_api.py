@@ -9,11 +9,17 @@ import fedward
 from fedward.base.validate import InvalidValue
 from fedward.models import build, safetensors_file, weights_file
 from fedward.models.initial_weights import load_weights
-from fedward.rundir.run_record import load
+from fedward.rundir.run_record import RunRecord, load
 from studies.pretrained import pretrained
 from tiny_experiment import CONTENT, changed
 
 pytest.importorskip("safetensors", reason="safetensors is an extra")
+
+
+def loaded(path: Path) -> RunRecord:
+    record = load(path)
+    assert isinstance(record, RunRecord)
+    return record
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +39,7 @@ def test_other_programs_read_the_weights_and_what_is_promised(run: Path, tmp_pat
         assert all(torch.equal(opened.get_tensor(name), stored[name]) for name in stored)
         about = opened.metadata()
     assert about["fedward.model"] == "logistic_regression"
-    assert about["fedward.guarantee"] == str(fedward.load(run).guarantee())
+    assert about["fedward.guarantee"] == str(loaded(run).guarantee())
     assert str(tmp_path) not in str(about)
 
 

@@ -39,7 +39,7 @@ def weights_of_pretraining(file: Path) -> bytes:
     about, tensors = weights_file.from_bytes(content, f"weights {file}")
     if not about.finished:
         raise InvalidValue(f"weights {file} are not finished: the same `fedward pretrain` goes on with them")
-    data = {key: about.data[key] for key in ("name", "digest") if key in about.data}
+    data: dict[str, str] = {key: about.data[key] for key in ("name", "digest") if key in about.data}
     return _file(tensors, about.model["name"], data, NO_PRIVACY)
 
 

@@ -166,7 +166,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     """Tests that miss a browser are one line at the end: pytest joins what is skipped in one place."""
     report = yield
     if isinstance(report.longrepr, tuple) and NO_BROWSER in report.longrepr[2]:
-        report.longrepr = (__file__, None, report.longrepr[2])
+        report.longrepr = (__file__, 1, report.longrepr[2])
     return report
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 import struct
 from collections.abc import Iterator
@@ -66,13 +67,12 @@ def test_mlflow_reads_what_was_measured(runs: list[RunFacts], tmp_path: Path) ->
 
 def records_of_wandb(file: Path) -> Iterator[Any]:
     """The records of a W&B file of less than 32 KB: after 7 bytes, each with checksum, length and kind."""
-    from wandb.proto.wandb_internal_pb2 import Record
-
+    record: Any = importlib.import_module("wandb.proto.wandb_internal_pb2").Record
     content, place = file.read_bytes(), 7
     while place + 7 <= len(content):
         _, length, kind = struct.unpack_from("<IHB", content, place)
         assert kind == 1  # a whole record
-        yield Record.FromString(content[place + 7 : place + 7 + length])
+        yield record.FromString(content[place + 7 : place + 7 + length])
         place += 7 + length
 
 
