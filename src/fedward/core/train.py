@@ -101,6 +101,7 @@ def _rounds(
         except TrainingFailed as failure:
             raise failure.at(plan.round, state.replica) from failure
         state, log = finish_round(algorithm, reserved, plan, received, seed)
+        del received  # a sum as large as two models, which would lie there while the next users train
         first.add(log)
         first.check()
         yield state, log

@@ -12,6 +12,7 @@ from torch import Tensor
 from fedward.base.randomness import SOURCES, Source
 from fedward.base.validate import one_of, positive
 from fedward.core.grid import Grid
+from fedward.core.pieces import pieces
 from fedward.core.types import Cohorts, MechanismState, Sensitivity
 from fedward.mechanisms.exact_gaussian import ExactGaussian
 
@@ -62,9 +63,12 @@ class GaussianNoise:
     ) -> tuple[Tensor, MechanismState]:
         if self.exact:
             return ExactGaussian.of(self.multiplier, sensitivity.row).release(aggregate, sensitivity), state
-        normal = torch.from_numpy(rng.standard_normal(aggregate.numel()))
-        noise = normal.mul_(sensitivity.times(self.multiplier)).view_as(aggregate)
-        return aggregate + noise, state
+        deviation = sensitivity.times(self.multiplier)
+        private = torch.empty_like(aggregate, dtype=torch.float64)
+        for place, numbers in pieces(private, aggregate):
+            noise = torch.from_numpy(rng.standard_normal(numbers.numel()))
+            torch.add(numbers, noise.mul_(deviation), out=place)
+        return private, state
 
     def event(self, ratio: float, cohorts: Cohorts) -> DpEvent:
         # The ratio is exactly 1 or 1/2: the event keeps a multiplier to the last bit.
