@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from fedward.aggregation import Mean, WeightedMean
+from fedward.base.normal_parts import PART
 from fedward.base.randomness import stream
 from fedward.base.validate import InvalidValue
 from fedward.clipping.norms import FlatNorm, PerLayerNorm, clip_to, l2_norm
@@ -109,7 +110,7 @@ def test_a_norm_does_not_depend_on_how_many_threads_torch_has() -> None:
         torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", [*SIZES, 2 * PART + PIECE + 3])
 def test_sums_noise_and_steps_have_the_bits_of_whole_passes(size: int) -> None:
     parameters, row, other = row_of(size), row_of(size, 2), row_of(size, 3)
     mean, weighted = Mean(expected_cohort=3.0), WeightedMean()

@@ -9,6 +9,7 @@ import torch
 from dp_accounting import DpEvent, GaussianDpEvent
 from torch import Tensor
 
+from fedward.base.normal_parts import normal_parts
 from fedward.base.randomness import SOURCES, Source
 from fedward.base.validate import one_of, positive
 from fedward.core.grid import Grid
@@ -63,11 +64,14 @@ class GaussianNoise:
     ) -> tuple[Tensor, MechanismState]:
         if self.exact:
             return ExactGaussian.of(self.multiplier, sensitivity.row).release(aggregate, sensitivity), state
-        deviation = sensitivity.times(self.multiplier)
+        deviation, place = sensitivity.times(self.multiplier), 0
         private = torch.empty_like(aggregate, dtype=torch.float64)
-        for place, numbers in pieces(private, aggregate):
-            noise = torch.from_numpy(rng.standard_normal(numbers.numel()))
-            torch.add(numbers, noise.mul_(deviation), out=place)
+        flat = private.view(-1), aggregate.view(-1)
+        for drawn in normal_parts(rng, aggregate.numel(), torch.get_num_threads()):
+            noisy, means = (vector[place : place + len(drawn)] for vector in flat)
+            for noise, mean, to in pieces(torch.from_numpy(drawn), means, noisy):
+                torch.add(mean, noise.mul_(deviation), out=to)
+            place += len(drawn)
         return private, state
 
     def event(self, ratio: float, cohorts: Cohorts) -> DpEvent:
