@@ -78,6 +78,7 @@ def replicas(given: argparse.Namespace) -> Iterator[tuple[dict[str, Any], list[s
 
 ENGINES = {
     "plain": "plain loop, 2 threads",
+    "plain-alone": "plain loop, 1 thread",
     "threads": "fedward, 2 threads",
     "in-process": "fedward in one process",
     "workers": "fedward, 2 workers, generic",

@@ -103,7 +103,7 @@ def parameters(given: argparse.Namespace) -> dict[str, Any]:
     width = max(1, round(given.size / 71))
     torch.manual_seed(SEED)
     model = nn.Sequential(nn.Linear(60, width), nn.ReLU(), nn.Linear(width, 10))
-    rounds = plain_rounds if given.engine == "plain" else fedward_rounds
+    rounds = plain_rounds if given.engine.startswith("plain") else fedward_rounds
     times = [(time.perf_counter(), processor())]
     times.extend((time.perf_counter(), processor()) for _ in rounds(model, federation, given))
     taken, busy = np.diff(times, axis=0)[min(1, given.rounds - 1) :].T.tolist()
@@ -147,7 +147,7 @@ def fedward_rounds(
 def plain_rounds(
     model: nn.Module, federation: fedward.Federation, given: argparse.Namespace
 ) -> Iterator[None]:
-    torch.set_num_threads(given.threads)
+    torch.set_num_threads(1 if given.engine == "plain-alone" else given.threads)
     weights = parameters_to_vector(model.parameters()).detach()
     for _ in range(given.rounds):
         total = torch.zeros_like(weights)
@@ -207,7 +207,7 @@ def main() -> None:
     parser.add_argument("size", type=int, help="how many users, replicas or parameters")
     parser.add_argument("--rounds", type=int, required=True)
     parser.add_argument(
-        "--engine", choices=("plain", "in-process", "threads", "workers"), default="in-process"
+        "--engine", choices=("plain", "plain-alone", "in-process", "threads", "workers"), default="in-process"
     )
     parser.add_argument("--levels", type=int, default=1, help="noise levels of the replicas")
     parser.add_argument("--block", type=int, default=50, help="replicas that go together")

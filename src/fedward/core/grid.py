@@ -74,7 +74,7 @@ class Grid:
         """
         cut = torch.empty_like(row)
         for shorter in (1.0, _SHORTER):
-            squares = sum(self._cut(*both, shorter) for both in pieces(row, cut))
+            squares = sum(self._cut(numbers, place, shorter) for numbers, place in pieces(row, cut))
             # They are whole and below 2^53 together, unless they are too many anyhow.
             if squares < _MOST_SQUARES and Fraction(squares) <= self._most:
                 return cut

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import torch
 from torch import Tensor
 
 PIECE = 1 << 16
@@ -16,7 +17,6 @@ def pieces(*vectors: Tensor) -> Iterator[tuple[Tensor, ...]]:
     A step that takes whole vectors reads and writes all memory once for each of its parts, and in double
     precision makes copies of them; piece by piece it makes the same numbers in a fraction of the time.
 
-    >>> import torch
     >>> [a.numel() for a, b in pieces(torch.zeros(PIECE + 5), torch.zeros(PIECE + 5))]
     [65536, 5]
     """
@@ -24,4 +24,4 @@ def pieces(*vectors: Tensor) -> Iterator[tuple[Tensor, ...]]:
     if flat[0].numel() <= PIECE:
         yield tuple(flat)
     else:
-        yield from zip(*(vector.split(PIECE) for vector in flat), strict=True)
+        yield from zip(*(torch.split(vector, PIECE) for vector in flat), strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from fedward.backends.engines.bare_copy import bare_copy
 from fedward.backends.engines.flat_model import flat_model
@@ -14,6 +14,8 @@ from fedward.core.parameters import ParameterSpec
 
 class Tied(nn.Module):
     """A weight that is used twice, one that is frozen, a buffer, and an attribute."""
+
+    offset: Tensor
 
     def __init__(self) -> None:
         super().__init__()
@@ -24,13 +26,15 @@ class Tied(nn.Module):
         self.register_buffer("offset", torch.full((50,), 2.0))
         self.scales = [3.0]
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.second(self.first(x)) * self.frozen * self.scales[0] + self.offset
+    def forward(self, x: Tensor) -> Tensor:
+        scores: Tensor = self.second(self.first(x)) * self.frozen * self.scales[0] + self.offset
+        return scores
 
 
 def test_a_bare_copy_has_all_but_the_weights_and_takes_no_memory_for_those() -> None:
     module = Tied()
     found = bare_copy(module)
+    assert isinstance(found, Tied)
     assert ParameterSpec.of(found) == ParameterSpec.of(module)
     assert found.first.weight is found.second.weight
     assert found.first.weight.untyped_storage().nbytes() == 4

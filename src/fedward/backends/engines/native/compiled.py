@@ -25,6 +25,9 @@ from fedward.local.noisy_gradient import NoisyGradient
 from fedward.local.projected_sgd import Projected
 from fedward.local.sgd import SGD
 
+if TYPE_CHECKING:
+    from fedward.backends.engines.native._engine import Engine as Compiled
+
 try:
     from fedward.backends.engines.native import _engine
 except ImportError as error:  # pip found no compiler, or the build was switched off
@@ -36,7 +39,7 @@ else:
     _MISSING = ""
 
 
-Engines = dict[tuple[int, ...], "_engine.Engine | None"]
+Engines = dict[tuple[int, ...], "Compiled | None"]
 """Compiled engines by the shape of an example; None where the model is not covered."""
 
 
@@ -139,18 +142,18 @@ class Native:
         found = engine.scores(parameters.contiguous().numpy(), x, start, stop - start)
         return torch.from_numpy(found)
 
-    def _model(self, shape: tuple[int, ...], engine: _engine.Engine) -> NativeModel:
+    def _model(self, shape: tuple[int, ...], engine: Compiled) -> NativeModel:
         if shape not in self._models:
             self._models[shape] = NativeModel(bare_copy(self._module), engine)
         return self._models[shape]
 
-    def _engine(self, shape: tuple[int, ...]) -> _engine.Engine | None:
+    def _engine(self, shape: tuple[int, ...]) -> Compiled | None:
         if shape not in self._engines:
             # Two threads may both build one; they then use the same.
             self._engines.setdefault(shape, self._build(shape))
         return self._engines[shape]
 
-    def _build(self, shape: tuple[int, ...]) -> _engine.Engine | None:
+    def _build(self, shape: tuple[int, ...]) -> Compiled | None:
         try:
             found = describe(self._module, self._spec, shape)
             return _engine.Engine(
