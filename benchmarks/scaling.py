@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,23 +76,37 @@ def replicas(given: argparse.Namespace) -> Iterator[tuple[dict[str, Any], list[s
         )
 
 
+ENGINES = {
+    "plain": "plain loop, 2 threads",
+    "plain-alone": "plain loop, 1 thread",
+    "threads": "fedward, 2 threads",
+    "in-process": "fedward in one process",
+    "workers": "fedward, 2 workers, generic",
+}
+
+
 def parameters(given: argparse.Namespace) -> Iterator[tuple[dict[str, Any], list[str]]]:
     """One wide hidden layer; 10 users a round with 20 examples each, 2 local epochs in batches of 10."""
     for size in given.parameters:
-        plain = 0.0
-        for engine in ("plain", "in-process", "workers"):
-            row = measure("parameters", size, rounds=given.parameter_rounds, engine=engine)
-            plain = plain or row["round"]
+        rows: dict[str, list[dict[str, Any]]] = {engine: [] for engine in given.engines}
+        for _ in range(given.turns):
+            for engine in given.engines:
+                rows[engine].append(measure("parameters", size, rounds=given.parameter_rounds, engine=engine))
+        plain: dict[str, float] = {}
+        for engine, found in rows.items():
+            names = ("round", "round_processor", "peak_bytes", "seconds")
+            row = found[0] | {name: statistics.median(each[name] for each in found) for name in names}
+            plain = plain or row
             yield (
                 row,
                 [
                     f"{row['parameters']:,}",
-                    {"plain": "plain loop, 2 threads", "workers": "fedward, 2 workers"}.get(
-                        engine, "fedward in one process"
-                    ),
+                    ENGINES[engine],
                     f"{row['round']:.3f}",
-                    f"{plain / row['round']:.2f} x",
+                    f"{plain['round'] / row['round']:.2f} x",
+                    f"{row['round_processor']:.3f}",
                     f"{row['peak_bytes'] / 1e6:,.0f}",
+                    f"{row['peak_bytes'] / plain['peak_bytes']:.2f} x",
                 ],
             )
 
@@ -105,7 +120,7 @@ TABLES = {
         replicas,
         "replicas|noise levels|rounds|jobs asked|jobs run|training s|evaluation s|peak MB",
     ),
-    "parameters": (parameters, "parameters|engine|round s|of plain|peak MB"),
+    "parameters": (parameters, "parameters|engine|round s|of plain|its processor s|peak MB|of plain"),
 }
 
 
@@ -124,6 +139,8 @@ def main() -> None:
     parser.add_argument("--replica-rounds", type=int, default=2)
     parser.add_argument("--parameters", type=numbers, default=[10**4, 10**5, 10**6, 10**7])
     parser.add_argument("--parameter-rounds", type=int, default=6)
+    parser.add_argument("--engines", type=lambda text: text.split(","), default=[*ENGINES])
+    parser.add_argument("--turns", type=int, default=3, help="of every engine, one after the other")
     parser.add_argument("--out", type=Path, help="a JSON file for all that was measured")
     given = parser.parse_args()
     if unknown := set(given.tables) - set(TABLES):

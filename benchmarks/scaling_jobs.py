@@ -8,11 +8,14 @@ Prints one line of JSON.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +25,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 import fedward
+from fedward.backends.threaded import Threads
 from fedward.datasets import synthetic
 from fedward.lockstep.lockstep import Lockstep, Training
 
@@ -99,20 +103,41 @@ def parameters(given: argparse.Namespace) -> dict[str, Any]:
     width = max(1, round(given.size / 71))
     torch.manual_seed(SEED)
     model = nn.Sequential(nn.Linear(60, width), nn.ReLU(), nn.Linear(width, 10))
-    rounds = plain_rounds if given.engine == "plain" else fedward_rounds
-    times = [time.perf_counter()]
-    times.extend(time.perf_counter() for _ in rounds(model, federation, given))
-    taken = np.diff(times).tolist()
+    rounds = plain_rounds if given.engine.startswith("plain") else fedward_rounds
+    times = [(time.perf_counter(), processor())]
+    times.extend((time.perf_counter(), processor()) for _ in rounds(model, federation, given))
+    taken, busy = np.diff(times, axis=0)[min(1, given.rounds - 1) :].T.tolist()
     count = sum(parameter.numel() for parameter in model.parameters())
-    return {"parameters": count, "round": statistics.median(taken[1:] or taken)}
+    return {
+        "parameters": count,
+        "round": statistics.median(taken),
+        "round_processor": statistics.median(busy),
+    }
+
+
+def processor() -> float:
+    """Processor seconds of this process and those below it, which of living ones only Linux tells."""
+    own = os.getpid()
+    ticks = 0
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with contextlib.suppress(OSError):
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+                if own in (int(folder.name), int(fields[1])):
+                    ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def fedward_rounds(
     model: nn.Module, federation: fedward.Federation, given: argparse.Namespace
 ) -> Iterator[None]:
     algorithm = private(federation, fedward.FixedSizeSampler(size=10), epochs=2, batch=10)
-    with fedward.backends.Workers(model, federation, workers=given.workers) as workers:
-        backend = workers if given.engine == "workers" else fedward.InProcess(model, federation)
+    backends: dict[str, Callable[[], Any]] = {
+        "in-process": lambda: fedward.InProcess(model, federation),
+        "threads": lambda: Threads(model, federation, threads=given.workers),
+        "workers": lambda: fedward.Workers(model, federation, workers=given.workers, engine="generic"),
+    }
+    with contextlib.closing(backends[given.engine]()) as backend:
         for _ in fedward.rounds(
             algorithm, model, federation, rounds=given.rounds, seed=SEED, backend=backend
         ):
@@ -122,7 +147,7 @@ def fedward_rounds(
 def plain_rounds(
     model: nn.Module, federation: fedward.Federation, given: argparse.Namespace
 ) -> Iterator[None]:
-    torch.set_num_threads(given.threads)
+    torch.set_num_threads(1 if given.engine == "plain-alone" else given.threads)
     weights = parameters_to_vector(model.parameters()).detach()
     for _ in range(given.rounds):
         total = torch.zeros_like(weights)
@@ -181,7 +206,9 @@ def main() -> None:
     parser.add_argument("what", choices=WHAT)
     parser.add_argument("size", type=int, help="how many users, replicas or parameters")
     parser.add_argument("--rounds", type=int, required=True)
-    parser.add_argument("--engine", choices=("plain", "in-process", "workers"), default="in-process")
+    parser.add_argument(
+        "--engine", choices=("plain", "plain-alone", "in-process", "threads", "workers"), default="in-process"
+    )
     parser.add_argument("--levels", type=int, default=1, help="noise levels of the replicas")
     parser.add_argument("--block", type=int, default=50, help="replicas that go together")
     parser.add_argument("--workers", type=int, default=2)

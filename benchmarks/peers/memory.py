@@ -43,12 +43,14 @@ def watch(
     command: Sequence[str],
     *,
     environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
     timeout: float = 1800.0,
 ) -> Watched:
     """Runs the command to its end; no process of it stays, whatever happens.
 
     Args:
       environment: variables beside those of this process.
+      folder: where it runs; here if not given.
       timeout: seconds after which it is ended.
     """
     # What `timeout` and job schedulers send must not leave the command running either.
@@ -64,6 +66,7 @@ def watch(
             stderr=err,
             stdin=subprocess.DEVNULL,
             env={**os.environ, **(environment or {})},
+            cwd=folder,
         )
         try:
             while True:

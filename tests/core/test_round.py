@@ -199,8 +199,9 @@ def test_rows_in_another_order_or_number_than_the_jobs_are_an_error() -> None:
     rows = [Row(job.user, torch.zeros(SIZE)) for job in plan.jobs]
     with pytest.raises(InvalidValue, match="in the order of the jobs"):
         receive(algorithm, state, plan, rows[::-1], 1)
-    with pytest.raises(ValueError, match="shorter"):
-        receive(algorithm, state, plan, rows[:-1], 1)
+    for wrong, found in ((rows[:-1], str(len(rows) - 1)), ([], "0"), ([*rows, rows[0]], "more")):
+        with pytest.raises(InvalidValue, match=f"{len(rows)} rows, one for each job, got {found}"):
+            receive(algorithm, state, plan, wrong, 1)
 
 
 def test_a_round_does_not_change_the_state_it_began_with() -> None:

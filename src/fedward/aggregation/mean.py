@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from fedward.base.validate import one_of, positive
+from fedward.core.pieces import pieces
 from fedward.privacy.events import ADJACENCIES, Adjacency
 
 
@@ -51,7 +52,9 @@ class Mean:
         return torch.zeros_like(parameters, dtype=torch.float64)
 
     def add(self, total: Tensor, row: Tensor, num_examples: int) -> Tensor:
-        return total.add_(row)
+        for sums, numbers in pieces(total, row):
+            sums.add_(numbers)
+        return total
 
     def finish(self, total: Tensor) -> Tensor:
         return total / self.expected_cohort

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from fedward.core.pieces import pieces
 from fedward.privacy.events import Adjacency
 
 
@@ -35,7 +36,9 @@ class WeightedMean:
 
     def add(self, total: tuple[Tensor, int], row: Tensor, num_examples: int) -> tuple[Tensor, int]:
         rows, weight = total
-        return rows.add_(row, alpha=num_examples), weight + num_examples
+        for sums, numbers in pieces(rows, row):
+            sums.add_(numbers, alpha=num_examples)
+        return rows, weight + num_examples
 
     def finish(self, total: tuple[Tensor, int]) -> Tensor:
         rows, weight = total

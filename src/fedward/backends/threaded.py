@@ -32,6 +32,9 @@ SECONDS = 0.005
 AHEAD = 4
 """Chunks for each thread that are made before their rows are asked for."""
 
+READY_BYTES = 32 * 2**20
+"""Bytes of rows that may lie ready; a chunk for each thread is made in any case."""
+
 LEAST_EXAMPLES = 256
 """Fewer examples are not worth a thread of their own when a model is measured."""
 
@@ -79,9 +82,11 @@ class Threads:
         # Decides which way a job goes, and measures what it is given; only this thread uses it.
         self._engine = Engine(module, engine=engine)
         self._own = threading.local()
-        self._new_engine: Callable[[], Engine] = lambda: Engine(module, engine=engine)
+        self._new_engine: Callable[[], Engine] = lambda: Engine(module, engine=engine, beside=self._engine)
         self._pool = ThreadPoolExecutor(self._threads, "fedward", initializer=self._begin)
         self._pace = Pace()
+        size = sum(parameter.nbytes for parameter in module.parameters())
+        self._rows_ahead = min(AHEAD * self._threads, max(self._threads, READY_BYTES // max(1, size)))
         self._closed = False
 
     @property
@@ -155,9 +160,11 @@ class Threads:
             return rows, failure, time.perf_counter() - began
 
         try:
-            for chunk, (rows, failure, seconds) in self._map_ahead(self._chunks(jobs), work):
+            done = self._map_ahead(self._chunks(jobs), work, self._rows_ahead)
+            for chunk, (rows, failure, seconds) in done:
                 self._pace.measured(seconds, sum(map(_weight, chunk)))
-                yield from rows
+                while rows:
+                    yield rows.pop(0)  # nobody holds it here while the next are waited for
                 if failure is not None:
                     raise failure
         finally:
@@ -200,29 +207,33 @@ class Threads:
 
         pieces = ((model, *span) for model in models for span in itertools.pairwise(cuts))
         found: list[Tensor] = []
-        for _, scores in self._map_ahead(pieces, work):
+        for _, scores in self._map_ahead(pieces, work, AHEAD * self._threads):
             found.append(scores)
             if len(found) == parts:
                 yield torch.cat(found)
                 found = []
 
     def _map_ahead(
-        self, given: Iterable[_Given], work: Callable[[_Given], _Found]
+        self, given: Iterable[_Given], work: Callable[[_Given], _Found], most: int
     ) -> Iterator[tuple[_Given, _Found]]:
-        """Each item with what came out of it, in order, a few ahead of whoever asks."""
+        """Each item with what came out of it, in order, so many ahead of whoever asks."""
         ahead: deque[tuple[_Given, Future[Any]]] = deque()
         try:
             for item in given:
                 ahead.append((item, self._pool.submit(work, item)))
-                while len(ahead) > AHEAD * self._threads or (ahead and ahead[0][1].done()):
-                    first, future = ahead.popleft()
-                    yield first, future.result()
+                while len(ahead) > most or (ahead and ahead[0][1].done()):
+                    yield _taken(ahead)
             while ahead:
-                first, future = ahead.popleft()
-                yield first, future.result()
+                yield _taken(ahead)
         finally:
             for _, future in ahead:
                 future.cancel()
+
+
+def _taken(ahead: deque[tuple[_Given, Future[_Found]]]) -> tuple[_Given, _Found]:
+    """The first of them. Nobody holds it here while whoever asked has it: it may be as large as a model."""
+    first, future = ahead.popleft()
+    return first, future.result()
 
 
 def _weight(job: Job) -> int:

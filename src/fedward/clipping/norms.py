@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from fedward.base.validate import InvalidValue, whole
+from fedward.core.pieces import pieces
 from fedward.core.types import Bounds
 
 # Rounding may lift a scaled row above its bound by a few parts in 2^24 (float32); this pays for it.
@@ -78,8 +79,11 @@ class PerLayerNorm:
         return tuple(l2_norm(layer) for layer in torch.split(update, list(self.sizes)))
 
     def clip(self, update: Tensor, norms: Bounds, bounds: Bounds) -> Tensor:
-        layers = zip(torch.split(update, list(self.sizes)), norms, bounds, strict=True)
-        return torch.cat([clip_to(layer, norm, bound) for layer, norm, bound in layers])
+        clipped = torch.empty_like(update)
+        both = (torch.split(vector, list(self.sizes)) for vector in (update, clipped))
+        for layer, place, norm, bound in zip(*both, norms, bounds, strict=True):
+            place.copy_(clip_to(layer, norm, bound))
+        return clipped
 
 
 def l2_norm(vector: Tensor) -> float:
@@ -88,11 +92,11 @@ def l2_norm(vector: Tensor) -> float:
     >>> l2_norm(torch.full((4,), 1e30)) / 1e30
     2.0000000300949323
     """
-    norm = float(torch.linalg.vector_norm(vector, dtype=torch.float64))
+    norm = _norm_by_pieces(vector)
     if math.isfinite(norm) or not bool(torch.isfinite(vector).all()):
         return norm
     largest = float(vector.abs().max())
-    return largest * float(torch.linalg.vector_norm(vector / largest, dtype=torch.float64))
+    return largest * _norm_by_pieces(vector / largest)
 
 
 def clip_to(update: Tensor, norm: float, bound: float) -> Tensor:
@@ -105,7 +109,24 @@ def clip_to(update: Tensor, norm: float, bound: float) -> Tensor:
     while math.isinf(norm):
         update = update / 2
         norm = l2_norm(update)
-    # In double precision: the scale of an update of norm 1e38 is too small for float32.
-    clipped = (update.double() * (bound / norm * _MARGIN)).to(update.dtype)
+    clipped, scale, norms = torch.empty_like(update), bound / norm * _MARGIN, []
+    for piece, place in pieces(update, clipped):
+        # In double precision: the scale of an update of norm 1e38 is too small for float32.
+        place.copy_(piece.double() * scale)
+        norms.append(_norm(place))
     # Near the smallest numbers there are, rounding is coarser than the margin: better nothing than too much.
-    return clipped if l2_norm(clipped) <= bound else torch.zeros_like(update)
+    return clipped if _together(norms) <= bound else torch.zeros_like(update)
+
+
+def _norm_by_pieces(vector: Tensor) -> float:
+    return _together([_norm(piece) for (piece,) in pieces(vector.reshape(-1))])
+
+
+def _together(norms: list[float]) -> float:
+    """The norm of all pieces; of one its own, to the last bit."""
+    # With infinity beside it, ``hypot`` takes no notice of NaN.
+    return math.nan if any(map(math.isnan, norms)) else math.hypot(*norms)
+
+
+def _norm(piece: Tensor) -> float:
+    return float(torch.linalg.vector_norm(piece, dtype=torch.float64))

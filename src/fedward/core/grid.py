@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from fedward.base.validate import InvalidValue
+from fedward.core.pieces import pieces
 
 # The largest row has less than 2^26 units and a sum of 2^24 rows less than 2^50: both are exact in a double,
 # and so is every sum of squares of one row.
@@ -71,14 +72,21 @@ class Grid:
         that a norm that was rounded down when the row was clipped is found. Such a row is made a
         millionth shorter; what is too long even so is nobody's clipped row, and becomes zero.
         """
-        for _ in range(2):
-            units = torch.trunc(row.double() / self.spacing)
-            # The squares are whole and below 2^53 together, unless they are too many anyhow.
-            squares = float(units.square().sum())
+        cut = torch.empty_like(row)
+        for shorter in (1.0, _SHORTER):
+            squares = sum(self._cut(numbers, place, shorter) for numbers, place in pieces(row, cut))
+            # They are whole and below 2^53 together, unless they are too many anyhow.
             if squares < _MOST_SQUARES and Fraction(squares) <= self._most:
-                return (units * self.spacing).to(row.dtype)
-            row = (row.double() * _SHORTER).to(row.dtype)
-        return torch.zeros_like(row)
+                return cut
+        return cut.zero_()
+
+    def _cut(self, row: Tensor, place: Tensor, shorter: float) -> float:
+        """The sum of squares, in units, of what it puts there."""
+        if shorter != 1.0:
+            row = (row.double() * shorter).to(row.dtype)
+        units = torch.trunc(row.double() / self.spacing)
+        place.copy_(units * self.spacing)
+        return float(units.square().sum())
 
     @property
     def _most(self) -> Fraction:
@@ -94,19 +102,25 @@ class Grid:
         Args:
           aggregate: the sum times ``share``, each rounded.
         """
-        quotient = aggregate.double() / (share * self.spacing)
-        nearest = torch.round(quotient)
-        off = (quotient - nearest).abs() <= nearest.abs() * _ROUNDINGS
-        if not bool(off.all()) or bool((nearest.abs() > _SUM).any()):
-            raise InvalidValue(
-                "exact noise needs the sum of at most 2^24 rows over a constant, kept in double precision, "
-                "got an aggregate that lies beside its grid"
-            )
-        return nearest.long()
+        units = torch.empty_like(aggregate, dtype=torch.int64)
+        for whole, sums in pieces(units, aggregate):
+            quotient = sums.double() / (share * self.spacing)
+            nearest = torch.round(quotient)
+            near = (quotient - nearest).abs() <= nearest.abs() * _ROUNDINGS
+            if not bool(near.all()) or bool((nearest.abs() > _SUM).any()):
+                raise InvalidValue(
+                    "exact noise needs the sum of at most 2^24 rows over a constant, kept in double "
+                    "precision, got an aggregate that lies beside its grid"
+                )
+            whole.copy_(nearest)
+        return units
 
     def floats(self, units: Tensor, share: float, like: Tensor) -> Tensor:
         """What is released, as floats: computed from whole numbers that are private already."""
-        return (units.double() * self.spacing * share).to(like.dtype).view_as(like)
+        released = torch.empty_like(like)
+        for place, whole in pieces(released, units):
+            place.copy_(whole.double() * self.spacing * share)
+        return released
 
 
 @runtime_checkable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from fedward.base.randomness import stream
 from fedward.base.validate import InvalidValue
 from fedward.core.algorithm import Algorithm
 from fedward.core.check_rounds import checked_bounds
+from fedward.core.grid import Grid
 from fedward.core.plain import as_plain_or_none, plain_number
 from fedward.core.types import Bounds, Job, Memory, Plan, Row, ServerState, Sight, total_bound
 
@@ -48,9 +50,12 @@ def receive(algorithm: Algorithm, state: ServerState, plan: Plan, rows: Iterable
     All of them are held only where an adversary, a clip policy or the aggregator says that it needs them all.
     """
     arrivals = _arrivals(plan, rows, state, seed)
-    measured: Iterator[tuple[_Arrival, Bounds]] = (
-        (row, algorithm.norm.measure(row.update)) for row in arrivals
-    )
+
+    def measure(row: _Arrival) -> tuple[_Arrival, Bounds]:
+        return row, algorithm.norm.measure(row.update)
+
+    # By ``map``, here and below: a generator would hold its row while the next is trained.
+    measured: Iterator[tuple[_Arrival, Bounds]] = map(measure, arrivals)
     if algorithm.policy.reads_norms:
         held = list(measured)
         bounds = checked_bounds(algorithm, state, [norms for _, norms in held])
@@ -65,17 +70,15 @@ def receive(algorithm: Algorithm, state: ServerState, plan: Plan, rows: Iterable
     outcomes: list[tuple[int, Outcome]] = []
     for row, row_norms in measured:
         if row.outcome == "taken" or aggregator.missing_as_zero:
-            update = row.update
-            if algorithm.server_clips:
-                update = algorithm.norm.clip(update, row_norms, bounds)
-            if grid is not None:
-                update = grid.cut(update)
-            total = aggregator.add(total, update, row.num_examples)
+            limited = _limited(algorithm, grid, row.update, row_norms, bounds)
+            total = aggregator.add(total, limited, row.num_examples)
             taken += 1
+            del limited
         norms.append(row_norms)
         # Where users noise their own rows, the norm before that is what a look is about.
         looked_at.append(row_norms if row.reported is None else (row.reported,))
         outcomes.append((row.user, row.outcome))
+        del row
     return Received(
         total=total,
         bounds=bounds,
@@ -84,6 +87,15 @@ def receive(algorithm: Algorithm, state: ServerState, plan: Plan, rows: Iterable
         outcomes=outcomes,
         kept=_why_kept(algorithm, taken, outcomes),
     )
+
+
+def _limited(
+    algorithm: Algorithm, grid: Grid | None, update: Tensor, norms: Bounds, bounds: Bounds
+) -> Tensor:
+    """The row as the aggregator may have it: clipped, and on the grid where noise is exact."""
+    if algorithm.server_clips:
+        update = algorithm.norm.clip(update, norms, bounds)
+    return update if grid is None else grid.cut(update)
 
 
 def _why_kept(algorithm: Algorithm, taken: int, outcomes: list[tuple[int, Outcome]]) -> str:
@@ -109,25 +121,35 @@ class _Arrival:
 def _arrivals(plan: Plan, rows: Iterable[Row], state: ServerState, seed: int) -> Iterator[_Arrival]:
     """The rows after the adversary had its turn; what is missing or malformed has become zero."""
     reports: dict[int, float | None] = {}
-    for job, sent in _sent(plan, _in_order(plan, rows, state, reports), state, seed):
+
+    def arrival(came: tuple[Job, _Sent]) -> _Arrival:
+        job, sent = came
         if isinstance(sent, Tensor) and not _finite(sent):
             sent = "rejected"
         if isinstance(sent, Tensor):
-            yield _Arrival(job.user, job.num_examples, _norm(reports.pop(job.user)), sent, "taken")
-        else:
-            yield _Arrival(job.user, job.num_examples, None, torch.zeros_like(state.parameters), sent)
+            return _Arrival(job.user, job.num_examples, _norm(reports.pop(job.user)), sent, "taken")
+        return _Arrival(job.user, job.num_examples, None, torch.zeros_like(state.parameters), sent)
+
+    return map(arrival, _sent(plan, _in_order(plan, rows, state, reports), state, seed))
 
 
 def _in_order(
     plan: Plan, rows: Iterable[Row], state: ServerState, reports: dict[int, float | None]
 ) -> Iterator[tuple[Job, _Sent]]:
-    for job, row in zip(plan.jobs, rows, strict=True):
+    def let_in(row: Row, job: Job | None, _: int) -> tuple[Job, _Sent]:
+        if job is None:
+            raise InvalidValue(f"backend must return {len(plan.jobs)} rows, one for each job, got more")
         if row.user != job.user:
             raise InvalidValue(
                 f"backend must return rows in the order of the jobs, got {row.user} for {job.user}"
             )
         reports[job.user] = row.norm
-        yield job, _let_in(row.update, state)
+        return job, _let_in(row.update, state)
+
+    came = itertools.count()
+    yield from map(let_in, rows, itertools.chain(plan.jobs, [None]), came)
+    if (found := next(came)) < len(plan.jobs):
+        raise InvalidValue(f"backend must return {len(plan.jobs)} rows, one for each job, got {found}")
 
 
 def _let_in(sent: Any, state: ServerState) -> _Sent:

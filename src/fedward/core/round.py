@@ -115,10 +115,13 @@ def finish_round(
     memory = state.memory
     if not received.kept:
         aggregate, memory = _aggregate(algorithm, state, received, seed)
+        # Where nobody else has the sum of the rows, its memory is free for the noise.
+        received = replace(received, total=None)
         sensitivity = algorithm.sensitivity(total_bound(bounds))
         # A stream from system entropy is drawn anew each time: a resumed round does not repeat its noise.
         rng = private_stream(source, seed, "noise", replica=state.replica, round=t, draw=state.draw)
         private, mechanism = algorithm.mechanism.privatise(aggregate, sensitivity, state.mechanism, rng)
+        del aggregate
         parameters, server = algorithm.server.step(state.parameters, private, state.server)
 
     # Only now may the bound move: the noise above had to be scaled by the bound the rows were clipped to.

@@ -14,7 +14,7 @@ from fedward.core.failure import TrainingFailed
 from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
 from fedward.core.poison import poison_data
-from fedward.core.receive import receive
+from fedward.core.receive import Received, receive
 from fedward.core.roster import Roster
 from fedward.core.round import finish_round, plan_round
 from fedward.core.types import Adversary, Backend, Journal, Plan, RoundLog, ServerState
@@ -95,15 +95,23 @@ def _rounds(
             return
         if journal is not None:
             journal.reserve(reserved.ledger, reserved.users)
-        try:
-            rows = backend.train(plan.jobs)
-            received = receive(algorithm, reserved, plan, rows, seed)
-        except TrainingFailed as failure:
-            raise failure.at(plan.round, state.replica) from failure
-        state, log = finish_round(algorithm, reserved, plan, received, seed)
+        # Nobody keeps what was received: the sum is as large as two models.
+        state, log = finish_round(
+            algorithm, reserved, plan, _train_users(algorithm, reserved, plan, backend, seed), seed
+        )
         first.add(log)
         first.check()
         yield state, log
+
+
+def _train_users(
+    algorithm: Algorithm, state: ServerState, plan: Plan, backend: Backend, seed: int
+) -> Received:
+    """The rows of a round, added up as they are trained."""
+    try:
+        return receive(algorithm, state, plan, backend.train(plan.jobs), seed)
+    except TrainingFailed as failure:
+        raise failure.at(plan.round, state.replica) from failure
 
 
 def reserve(algorithm: Algorithm, state: ServerState, plan: Plan) -> ServerState:

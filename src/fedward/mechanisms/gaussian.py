@@ -9,9 +9,11 @@ import torch
 from dp_accounting import DpEvent, GaussianDpEvent
 from torch import Tensor
 
+from fedward.base.normal_parts import normal_parts
 from fedward.base.randomness import SOURCES, Source
 from fedward.base.validate import one_of, positive
 from fedward.core.grid import Grid
+from fedward.core.pieces import pieces
 from fedward.core.types import Cohorts, MechanismState, Sensitivity
 from fedward.mechanisms.exact_gaussian import ExactGaussian
 
@@ -62,9 +64,15 @@ class GaussianNoise:
     ) -> tuple[Tensor, MechanismState]:
         if self.exact:
             return ExactGaussian.of(self.multiplier, sensitivity.row).release(aggregate, sensitivity), state
-        normal = torch.from_numpy(rng.standard_normal(aggregate.numel()))
-        noise = normal.mul_(sensitivity.times(self.multiplier)).view_as(aggregate)
-        return aggregate + noise, state
+        deviation, place = sensitivity.times(self.multiplier), 0
+        private = torch.empty_like(aggregate, dtype=torch.float64)
+        flat = private.view(-1), aggregate.view(-1)
+        for drawn in normal_parts(rng, aggregate.numel(), torch.get_num_threads()):
+            noisy, means = (vector[place : place + len(drawn)] for vector in flat)
+            for noise, mean, to in pieces(torch.from_numpy(drawn), means, noisy):
+                torch.add(mean, noise.mul_(deviation), out=to)
+            place += len(drawn)
+        return private, state
 
     def event(self, ratio: float, cohorts: Cohorts) -> DpEvent:
         # The ratio is exactly 1 or 1/2: the event keeps a multiplier to the last bit.

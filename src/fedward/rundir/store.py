@@ -69,6 +69,7 @@ class RunDirectory:
         self.path = path
         self.files = RunFiles(path)
         self._checked = False
+        self._measured: tuple[MeasuredRound, ...] | None = None
 
     def begin(self, manifest: Manifest) -> None:
         """Writes what is run, or checks that the directory holds the same run, or one with fewer rounds."""
@@ -134,6 +135,7 @@ class RunDirectory:
         file = self.path / "checkpoint.pt"
         state = checkpoint.from_bytes(read_archive(file), str(file)) if file.exists() else None
         finished = state.round if state else 0
+        self._measured = None
         self.files.cut("rounds.jsonl", finished)
         self.files.cut("telemetry.jsonl", finished)
         return state
@@ -216,14 +218,23 @@ class RunDirectory:
         self.files.change(*changes, Write(name="checkpoint.pt", content=content, private=True))
 
     def save_metrics(self, round: int, measured: Measured) -> None:
-        self.files.append("rounds.jsonl", {"round": round, **measured.to_json()})
+        record = {"round": round, **measured.to_json()}
+        self.files.append("rounds.jsonl", record)
+        # As it is read from the file, which knows of no infinity.
+        self._measured = (self._as_measured(json.loads(lines.encode(record))),)
+
+    def last_measured(self) -> MeasuredRound | None:
+        """The last record of ``metrics``, for whoever holds the lock: the file is read once a session."""
+        if self._measured is None:
+            self._measured = tuple(self.metrics()[-1:])
+        return self._measured[0] if self._measured else None
 
     def metrics(self) -> list[MeasuredRound]:
         """What was measured, one record for each measured round."""
-        file = self.path / "rounds.jsonl"
-        return [
-            MeasuredRound.read(each, file, _COPY, f"in round {each['round']} ") for each in lines.read(file)
-        ]
+        return [self._as_measured(each) for each in lines.read(self.path / "rounds.jsonl")]
+
+    def _as_measured(self, record: dict[str, Any]) -> MeasuredRound:
+        return MeasuredRound.read(record, self.path / "rounds.jsonl", _COPY, f"in round {record['round']} ")
 
     def telemetry(self) -> list[TelemetryRound]:
         """Cohorts and norms, one record a round; empty where none is kept."""

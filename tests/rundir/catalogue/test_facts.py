@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fedward.base.validate import InvalidValue
 from fedward.privacy.rounding import round_up_digits
 from fedward.reports.terminal.runs_table import listing
 from fedward.rundir.catalogue.facts import read, stamp
@@ -25,7 +26,7 @@ def test_a_run_has_its_experiments_keys_and_what_was_found(tmp_path: Path) -> No
     assert run.facts["algorithm.sampler.name"] == "everyone"
     assert (run.facts["accuracy"], run.facts["versions.fedward"]) == (0.9, "1")
     assert run.facts["epsilon"] == pytest.approx(2.5, rel=1e-3)
-    assert [record["round"] for record in run.rounds] == [0, 1]
+    assert [record["round"] for record in run.read_rounds()] == [0, 1]
     assert "attack" not in run.facts
     # An ε never goes without what it is about.
     assert run.facts["statement"] == str(ledger_of(2.5, 2).guarantee(0.01, "rdp"))
@@ -187,3 +188,14 @@ def test_an_unfinished_run_without_the_ledgers_of_its_users_has_no_epsilon(tmp_p
     found = read(tmp_path / "run").facts
     assert "epsilon" not in found
     assert "users.json is missing" in str(found["statement"])
+
+
+def test_the_rounds_of_a_run_that_was_damaged_since_are_not_shown(tmp_path: Path) -> None:
+    with open_run(tmp_path / "a") as directory:
+        list(run(setup_for(PRIVATE, rounds=1), directory))
+    known = read(tmp_path / "a")
+    assert [record["round"] for record in known.read_rounds()] == [0]
+    file = tmp_path / "a" / "rounds.jsonl"
+    file.write_bytes(file.read_bytes().replace(b'accuracy": 0.', b'accuracy": 1.'))
+    with pytest.raises(InvalidValue, match=r"rounds\.jsonl"):
+        known.read_rounds()

@@ -87,6 +87,20 @@ def test_runs_that_did_not_change_are_not_read_again(runs: Path, monkeypatch: py
     assert len(found(runs)) == 3
 
 
+def test_a_listing_of_known_runs_reads_nothing_that_grows_with_their_rounds(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found(runs)
+    before = sum(file.stat().st_size for file in folder().iterdir())
+    with (runs / "a" / "rounds.jsonl").open("a") as file:
+        file.writelines(f'{{"round": {t}, "accuracy": 0.{t}, "loss": 0.1}}\n' for t in range(2, 3000))
+    found(runs)
+    # What is kept of a run is no larger for its rounds, which nobody reads for another listing.
+    assert sum(file.stat().st_size for file in folder().iterdir()) < before + 1000
+    monkeypatch.setattr("fedward.base.json_lines.read", lambda path: pytest.fail(f"{path} was read"))
+    assert len(found(runs)) == 3
+
+
 def test_an_index_of_another_version_is_made_again(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("fedward.rundir.catalogue.index._VERSION", 99)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import heapq
 import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Literal, NamedTuple, cast, get_args
 
 import numpy as np
@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from fedward.backends.engines.bare_copy import bare_copy
 from fedward.backends.engines.device import move_examples, own_randomness, usable_device
 from fedward.backends.engines.evaluation import Metrics, confidences, confidences_of, evaluate, metrics_of
 from fedward.backends.engines.flat_model import flat_model
@@ -26,6 +27,7 @@ from fedward.base.randomness import from_local_seed
 from fedward.base.validate import InvalidValue
 from fedward.core.examples import Examples
 from fedward.core.failure import TrainingFailed
+from fedward.core.parameters import FlatModule, ParameterSpec
 from fedward.core.types import Job, Row
 
 Way = Literal["gram", "native", "loop"]
@@ -63,6 +65,7 @@ class Engine:
       module: copied; the caller's is left alone.
       engine: ``generic`` leaves the compiled engine out, ``native`` insists on it, ``auto`` takes it where it
         covers a job. Between the two paths results differ by rounding.
+      beside: the engine of another thread for the same module, whose compiled engine it shares.
       device: where the model is and where it computes. Elsewhere than on the CPU a user's examples are moved
         there once a job and the update comes back. Shuffles and noise are drawn on the CPU all the same, so
         that results agree with the CPU's up to rounding, except for what the module itself draws, such as
@@ -70,16 +73,32 @@ class Engine:
     """
 
     def __init__(
-        self, module: nn.Module, device: str | torch.device = "cpu", engine: Choice | None = None
+        self,
+        module: nn.Module,
+        device: str | torch.device = "cpu",
+        engine: Choice | None = None,
+        beside: Engine | None = None,
     ) -> None:
         self._device = usable_device(device)
-        self._model = flat_model(copy.deepcopy(module).to(self._device))
+        ParameterSpec.of(module)  # refuses what nobody can train
+        self._module = bare_copy(module)
         on_cpu = self._device.type == "cpu"
-        self._gram = Gram.of(self._model.module) if on_cpu else None
+        self._gram = Gram.of(self._module) if on_cpu else None
         wanted = choose_engine(engine)
-        self._native = Native.of(module) if on_cpu and wanted != "generic" else None
+        self._native: Native | None = None
+        if on_cpu and wanted != "generic":
+            shared = None if beside is None else beside._native
+            self._native = Native.of(module) if shared is None else shared.beside()
         self._insists = wanted == "native"
-        self._state = ModuleState(self._model.module, self._model.spec.names)
+
+    @cached_property
+    def _model(self) -> FlatModule:
+        """What the loop trains; made when it first does, for it is twice as large as the model."""
+        return flat_model(self._module.to(self._device))
+
+    @cached_property
+    def _state(self) -> ModuleState:
+        return ModuleState(self._model.module, self._model.spec.names)
 
     def train(self, job: Job, examples: Examples) -> Row:
         """The row of one job; ``examples`` is what it trains on."""
@@ -144,7 +163,7 @@ class Engine:
             return "native"
         if self._insists:
             raise InvalidValue(
-                f"engine native does not cover this training: {_reason(self._model.module, job, examples)}"
+                f"engine native does not cover this training: {_reason(self._module, job, examples)}"
             )
         return "loop"
 
@@ -190,7 +209,7 @@ class Engine:
 
     def measures_natively(self, parameters: Tensor, examples: Examples) -> bool:
         """Whether ``scores`` may be asked for."""
-        if self._native is None or len(examples) == 0 or is_linear(self._model.module):
+        if self._native is None or len(examples) == 0 or is_linear(self._module):
             return False
         return self._native.measures(parameters, examples)
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from fedward.backends.engines.bare_copy import bare_copy
 from fedward.backends.engines.choice import Choice, choose_engine
 from fedward.backends.engines.evaluation import Metrics
 from fedward.backends.engines.switches import switches
@@ -77,7 +78,7 @@ class Workers:
         self._workers = whole("number of workers", cores() if workers is None else workers)
         self._chunk = None if chunk is None else whole("chunk", chunk)
         try:
-            pickled = cloudpickle.dumps(module)
+            pickled = cloudpickle.dumps(bare_copy(module))  # the jobs bring the weights
         except Exception as error:
             raise InvalidType(f"the model must be one that can be pickled, got {error!r}") from error
         several = [federation.examples, federation.test, *also]

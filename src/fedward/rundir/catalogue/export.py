@@ -128,7 +128,7 @@ def to_wandb(runs: Sequence[RunFacts], out: Path, *, rounds: bool = False) -> No
 
 def _measured(run: RunFacts) -> Iterator[Row]:
     """What was measured, with rounds counted from 1; the files of a run count from 0."""
-    return ({**record, "round": record["round"] + 1} for record in run.rounds)
+    return ({**record, "round": record["round"] + 1} for record in run.read_rounds())
 
 
 def _numbers(record: Mapping[str, Any]) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,7 +45,6 @@ class RunFacts:
     Attributes:
       kind: run, replicas, membership or property.
       facts: flat; the experiment's keys as in its file, then what was found.
-      rounds: what was measured, one record for each measured round.
       note: what is wrong with it: why it cannot be read, or why its ε is not known.
     """
 
@@ -52,7 +52,6 @@ class RunFacts:
     kind: str
     state: State
     facts: dict[str, Fact] = field(default_factory=dict)
-    rounds: tuple[dict[str, Any], ...] = ()
     note: str = ""
 
     @property
@@ -60,16 +59,27 @@ class RunFacts:
         """All that can be asked of it: its facts, its kind and its state."""
         return {**self.facts, "kind": self.kind, "state": self.state}
 
+    def read_rounds(self) -> tuple[dict[str, Any], ...]:
+        """What was measured, one record for each measured round. Few ask: it is read for them."""
+        if self.state == "damaged":
+            return ()
+        directory = RunDirectory(self.path)
+        directory.require_shown_undamaged(directory.manifest())
+        return tuple(each.to_json() for each in directory.metrics())
+
 
 def stamp(path: Path) -> str:
     """Changes whenever a file that facts come from does; of those that an ε depends on, what is in them."""
-    scores = sorted(path.glob("scores-*.npz"))
+    with os.scandir(path) as listed:
+        present = {entry.name: entry for entry in listed}
+    scores = sorted(name for name in present if name.startswith("scores-") and name.endswith(".npz"))
     # A pipe that nobody writes to would be waited for.
-    found = [each for each in (*(path / name for name in FILES), *scores[-1:]) if each.is_file()]
-    sizes = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in found]
+    names = [name for name in (*FILES, *scores[-1:]) if name in present and present[name].is_file()]
+    known = {name: present[name].stat() for name in names}
+    sizes = [(name, file.st_size, file.st_mtime_ns) for name, file in known.items()]
     # One that is too large is refused when it is read; it needs no stamp.
-    texts = [file for file in found if file.name in LEDGERS and file.stat().st_size <= LONGEST_TEXT]
-    ledgers = [file.read_bytes() for file in texts]
+    texts = [name for name in LEDGERS if name in known and known[name].st_size <= LONGEST_TEXT]
+    ledgers = [(path / name).read_bytes() for name in texts]
     contents = [hashlib.blake2b(content, digest_size=16).hexdigest() for content in ledgers]
     return repr((sizes, contents, len(scores)))
 
@@ -133,14 +143,13 @@ def _read(path: Path) -> RunFacts:
     planned = experiment.get("rounds")
     if isinstance(planned, int) and facts.get("rounds") != planned:
         facts["planned_rounds"] = planned
-    rounds = tuple(each.to_json() for each in measured)
-    if result is None and rounds:
-        facts |= {key: value for key, value in flat(rounds[-1]) if key != "round"}
-        facts["measured_after"] = rounds[-1]["round"] + 1
+    if result is None and measured:
+        facts |= {key: value for key, value in flat(measured[-1].to_json()) if key != "round"}
+        facts["measured_after"] = measured[-1].round + 1
     directory.require_shown_undamaged(manifest)
     finished = result is not None or (variants is not None and (path / "certified.json").exists())
     state: State = "finished" if finished else "unfinished"
-    return RunFacts(path=path, kind=kind, state=state, facts=facts, rounds=rounds, note=note)
+    return RunFacts(path=path, kind=kind, state=state, facts=facts, note=note)
 
 
 def _facts_so_far(

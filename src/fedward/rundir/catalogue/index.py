@@ -23,7 +23,7 @@ from fedward.rundir.digest_log import NAME as DIGESTS
 from fedward.rundir.place import SWEPT
 
 # Another number whenever what is stored changes: what an older fedward stored is read again.
-_VERSION = 7
+_VERSION = 8
 
 
 def find_runs(
@@ -95,8 +95,8 @@ def _identity(root: Path) -> bytes:
     return b"%s\0%d\0%d" % (os.fsencode(os.path.realpath(root)), found.st_dev, found.st_ino)
 
 
-def _run(path: Path, *, stamp: str, rounds: Sequence[dict[str, Any]], **others: Any) -> RunFacts:
-    return RunFacts(path=path, rounds=tuple(rounds), **others)
+def _run(path: Path, *, stamp: str, **known: Any) -> RunFacts:
+    return RunFacts(path=path, **known)
 
 
 def _read_cache(about: bytes) -> dict[str, dict[str, Any]]:

@@ -128,13 +128,12 @@ def _measure_if_due(
     """Measures the model after its last round where that is due and not done yet."""
     last = state.round - 1
     due = state.round % setup.experiment.evaluation.every == 0 or state.round == setup.experiment.rounds
-    records = directory.metrics()
-    if due and setup.test is not None and (not records or records[-1].round < last):
+    measured = directory.last_measured()
+    if due and setup.test is not None and (measured is None or measured.round < last):
         directory.save_metrics(last, _measure(setup, backend, state.parameters)[0])
-        records = directory.metrics()
     return clock.progress(
         rounds=state.round,
-        metrics=records[-1] if records else None,
+        metrics=directory.last_measured(),
         ledger=state.ledger,
         users=state.users,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from typing import TYPE_CHECKING
 
@@ -10,9 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from fedward.backends.engines.bare_copy import bare_copy
 from fedward.backends.engines.hooks import has_global_hooks
 from fedward.backends.engines.native.describe import NotCovered, describe
-from fedward.backends.engines.native.model import NativeModel
+from fedward.backends.engines.native.model import NativeModel, sgd_update
 from fedward.base.instruction_sets import INSTRUCTIONS
 from fedward.base.randomness import from_local_seed
 from fedward.base.validate import InvalidValue
@@ -25,6 +25,9 @@ from fedward.local.noisy_gradient import NoisyGradient
 from fedward.local.projected_sgd import Projected
 from fedward.local.sgd import SGD
 
+if TYPE_CHECKING:
+    from fedward.backends.engines.native._engine import Engine as Compiled
+
 try:
     from fedward.backends.engines.native import _engine
 except ImportError as error:  # pip found no compiler, or the build was switched off
@@ -34,6 +37,10 @@ except ImportError as error:  # pip found no compiler, or the build was switched
     _MISSING = "it was not compiled here" + ("" if "circular" in str(error) else f" ({error})")
 else:
     _MISSING = ""
+
+
+Engines = dict[tuple[int, ...], "Compiled | None"]
+"""Compiled engines by the shape of an example; None where the model is not covered."""
 
 
 def available() -> bool:
@@ -70,17 +77,25 @@ class Native:
     Every job is computed on one thread from start to end, so its update has the same bits whatever runs
     beside it; it agrees with the generic path's within rounding. Which jobs suit depends on the model, the
     trainer and the shapes alone.
+
+    Args:
+      engines: one for each shape of examples, filled as they come; ``beside`` shares it between threads.
     """
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: nn.Module, engines: Engines | None = None) -> None:
         self._module = module
         self._spec = ParameterSpec.of(module)
-        self._models: dict[tuple[int, ...], NativeModel | None] = {}
+        self._engines: Engines = {} if engines is None else engines
+        self._models: dict[tuple[int, ...], NativeModel] = {}
 
     @classmethod
     def of(cls, module: nn.Module) -> Native | None:
         """The engine for a module, or None where nothing was compiled."""
         return cls(module) if available() else None
+
+    def beside(self) -> Native:
+        """The same for another thread. It shares the engines, which are as large as the model."""
+        return Native(self._module, self._engines)
 
     def suits(self, job: Job, examples: Examples) -> bool:
         """Whether this job is trained here; all others, wrong ones too, belong to the loop."""
@@ -89,9 +104,9 @@ class Native:
         y = examples.y
         if y.dtype != torch.int64 or y.shape != (len(y),) or y.device.type != "cpu" or not len(y):
             return False
-        model = self._model(_shape(examples))
+        engine = self._engine(_shape(examples))
         # As unsigned numbers those below zero are the largest.
-        return model is not None and bool(y.numpy().view(np.uint64).max() < model.engine.classes)
+        return engine is not None and bool(y.numpy().view(np.uint64).max() < engine.classes)
 
     def measures(self, parameters: Tensor, examples: Examples) -> bool:
         """Whether the scores of a model on these examples are computed here."""
@@ -100,41 +115,48 @@ class Native:
             return False
         if parameters.shape != (self._spec.size,) or parameters.dtype != torch.float32:
             return False
-        return not has_global_hooks() and self._model(_shape(examples)) is not None
+        return not has_global_hooks() and self._engine(_shape(examples)) is not None
 
     def train(self, job: Job, examples: Examples) -> tuple[Tensor, float | None]:
         """The update of a job that suits, and the norm that its trainer reports."""
-        model = self._model(_shape(examples))
-        assert model is not None
+        engine = self._engine(_shape(examples))
+        assert engine is not None
         rng = from_local_seed(job.draw_seed())
         trainer: LocalTrainer = job.trainer
         if isinstance(trainer, SGD):
-            return model.sgd(trainer, 0.0, job.parameters, examples, rng), None
+            return sgd_update(engine, trainer, 0.0, job.parameters, examples, rng), None
         if isinstance(trainer, Projected):
-            return model.sgd(trainer.sgd, trainer.bound, job.parameters, examples, rng), None
+            return sgd_update(engine, trainer.sgd, trainer.bound, job.parameters, examples, rng), None
         # These take their steps in Python and ask the model for gradients only.
+        model = self._model(_shape(examples), engine)
         model.parameters.copy_(job.parameters)
         norm = trainer.train(model, examples, rng)
         return model.parameters - job.parameters, None if norm is None else float(norm)
 
     def scores(self, parameters: Tensor, examples: Examples, start: int, stop: int) -> Tensor:
         """The scores of the examples from ``start`` to ``stop``."""
-        model = self._model(_shape(examples))
-        assert model is not None
+        engine = self._engine(_shape(examples))
+        assert engine is not None
         assert isinstance(examples.x, Tensor)
         x = examples.x.contiguous().numpy()
-        found = model.engine.scores(parameters.contiguous().numpy(), x, start, stop - start)
+        found = engine.scores(parameters.contiguous().numpy(), x, start, stop - start)
         return torch.from_numpy(found)
 
-    def _model(self, shape: tuple[int, ...]) -> NativeModel | None:
+    def _model(self, shape: tuple[int, ...], engine: Compiled) -> NativeModel:
         if shape not in self._models:
-            self._models[shape] = self._build(shape)
+            self._models[shape] = NativeModel(bare_copy(self._module), engine)
         return self._models[shape]
 
-    def _build(self, shape: tuple[int, ...]) -> NativeModel | None:
+    def _engine(self, shape: tuple[int, ...]) -> Compiled | None:
+        if shape not in self._engines:
+            # Two threads may both build one; they then use the same.
+            self._engines.setdefault(shape, self._build(shape))
+        return self._engines[shape]
+
+    def _build(self, shape: tuple[int, ...]) -> Compiled | None:
         try:
             found = describe(self._module, self._spec, shape)
-            engine = _engine.Engine(
+            return _engine.Engine(
                 found.channels,
                 found.height,
                 found.width,
@@ -144,7 +166,6 @@ class Native:
             )
         except ValueError:  # not covered, or too large for it
             return None
-        return NativeModel(copy.deepcopy(self._module), engine)
 
 
 _TRAINERS = (SGD, Projected, DPSGD, FullGradient, NoisyGradient)

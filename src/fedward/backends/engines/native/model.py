@@ -1,4 +1,4 @@
-"""A flat module whose gradients are computed by the compiled engine."""
+"""Local training by the compiled engine: whole, or with steps that are taken in Python."""
 
 from __future__ import annotations
 
@@ -25,23 +25,6 @@ class NativeModel(FlatModule):
         super().__init__(module)
         self.engine = engine
 
-    def sgd(
-        self, sgd: SGD, bound: float, start: Tensor, examples: Examples, rng: np.random.Generator
-    ) -> Tensor:
-        """The update of a whole local training; with a bound it never leaves that ball."""
-        batches = list(sgd.indices(len(examples), rng))
-        found = self.engine.train(
-            start.contiguous().numpy(),
-            *_arrays(examples),
-            np.concatenate(batches),
-            [len(batch) for batch in batches],
-            learning_rate=sgd.learning_rate,
-            momentum=sgd.momentum,
-            weight_decay=sgd.weight_decay,
-            bound=bound,
-        )
-        return torch.from_numpy(found)
-
     def add_gradient(self, x: Tensor, y: Tensor, divisor: int) -> None:
         index = np.arange(len(x))
         own = _arrays(Examples(x, y))
@@ -57,6 +40,24 @@ class NativeModel(FlatModule):
         own = _arrays(examples)
         found = self.engine.clipped_sum(self.parameters.numpy(), *own, index.numpy(), list(bounds))
         return torch.from_numpy(found)
+
+
+def sgd_update(
+    engine: Engine, sgd: SGD, bound: float, start: Tensor, examples: Examples, rng: np.random.Generator
+) -> Tensor:
+    """The update of a whole local training; with a bound it never leaves that ball."""
+    batches = list(sgd.indices(len(examples), rng))
+    found = engine.train(
+        start.contiguous().numpy(),
+        *_arrays(examples),
+        np.concatenate(batches),
+        [len(batch) for batch in batches],
+        learning_rate=sgd.learning_rate,
+        momentum=sgd.momentum,
+        weight_decay=sgd.weight_decay,
+        bound=bound,
+    )
+    return torch.from_numpy(found)
 
 
 def _arrays(examples: Examples) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

@@ -31,7 +31,7 @@ struct Kernels {
   void (*rectify)(float* values, std::size_t count);
   // Sets a gradient to zero wherever a ReLU gave zero.
   void (*mask)(float* gradient, const float* values, std::size_t count);
-  // g += decay w, v = momentum v + g, w -= rate v.
+  // g += decay w, v = momentum v + g, w -= rate v. Without a velocity, w -= rate g.
   void (*step)(float* weights, float* velocity, const float* gradient, std::size_t count, float rate,
                float momentum, float decay);
   double (*squares)(const float* values, std::size_t count);

@@ -292,6 +292,13 @@ void mask(float* gradient, const float* values, std::size_t count) {
 
 void step(float* weights, float* velocity, const float* gradient, std::size_t count, float rate,
           float momentum, float decay) {
+  if (velocity == nullptr) {
+    for (std::size_t i = 0; i < count; i += kLanes) {
+      const Vector weight = load(weights + i);
+      store(weights + i, weight - all(rate) * (load(gradient + i) + all(decay) * weight));
+    }
+    return;
+  }
   for (std::size_t i = 0; i < count; i += kLanes) {
     const Vector weight = load(weights + i);
     const Vector speed =

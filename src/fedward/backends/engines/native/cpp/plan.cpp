@@ -255,7 +255,11 @@ Plan::Plan(int channels, int height, int width, const std::vector<Description>& 
 
   std::ptrdiff_t floats = 0;
   for (const Grid& grid : grids) floats += 2 * grid.size();
-  chunk = static_cast<int>(std::clamp<std::ptrdiff_t>(kChunkFloats / floats, 1, kMostExamples));
+  // Where every layer is linear, weights are most of what is read: they are read once for a chunk, and activations may
+  // take half as much room.
+  const bool linear = std::all_of(grids.begin(), grids.end(), [](const Grid& grid) { return grid.height * grid.width == 1; });
+  const std::ptrdiff_t room = linear ? std::max<std::ptrdiff_t>(kChunkFloats, parameters / 2) : kChunkFloats;
+  chunk = static_cast<int>(std::clamp<std::ptrdiff_t>(room / floats, 1, kMostExamples));
 
   while (!layers[lowest]->convolves) ++lowest;
   std::ptrdiff_t packed = 0;

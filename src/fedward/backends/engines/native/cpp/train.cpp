@@ -121,19 +121,21 @@ class Clipped {
 
 void train(Network& network, const float* start, const Data& data, const std::vector<std::int64_t>& sizes,
            const std::int64_t* order, const Steps& steps, float* update) {
-  const std::vector<float> centre = network.packed(start);
-  std::vector<float> weights = centre, velocity(centre.size(), 0.0f), gradient(centre.size());
+  std::vector<float> weights = network.packed(start), gradient(weights.size());
+  const std::vector<float> centre = steps.bound > 0 ? weights : std::vector<float>();
+  // Without momentum a step's velocity is its gradient.
+  std::vector<float> velocity(steps.momentum > 0 ? weights.size() : 0);
   for (const std::int64_t size : sizes) {
     network.set(weights.data(), true);
     std::fill(gradient.begin(), gradient.end(), 0.0f);
     add_batch(network, data, order, size, gradient.data());
-    network.kernels.step(weights.data(), velocity.data(), gradient.data(), weights.size(), steps.learning_rate,
-                         steps.momentum, steps.weight_decay);
+    network.kernels.step(weights.data(), velocity.empty() ? nullptr : velocity.data(), gradient.data(), weights.size(),
+                         steps.learning_rate, steps.momentum, steps.weight_decay);
     if (steps.bound > 0 && !project(centre, steps.bound, weights)) break;
     order += size;
   }
-  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] -= centre[i];
   unpack(network.plan, weights, update);
+  for (std::int64_t i = 0; i < network.plan.parameters; ++i) update[i] -= start[i];
 }
 
 void gradient(Network& network, const float* flat, const Data& data, const std::int64_t* index, std::int64_t count,
