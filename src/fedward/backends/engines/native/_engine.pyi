@@ -69,4 +69,70 @@ class Engine:
     @property
     def instructions(self) -> str: ...
 
+class Lstm:
+    def __init__(
+        self,
+        *,
+        inputs: int,
+        units: int,
+        input_at: int,
+        recurrent_at: int,
+        input_bias_at: int,
+        recurrent_bias_at: int,
+    ) -> None: ...
+
+class Tokens:
+    def __init__(self, values: NDArray[np.int64], offsets: NDArray[np.int64]) -> None: ...
+
+class TextEngine:
+    def __init__(
+        self,
+        *,
+        tokens: int,
+        numbers: int,
+        table: int | NDArray[np.float32],
+        padding: int,
+        layers: Sequence[Lstm],
+        classes: int,
+        output_at: tuple[int, int],
+        parameters: int,
+        instructions: str = "auto",
+    ) -> None: ...
+    def train(
+        self,
+        start: NDArray[np.float32],
+        x: Tokens,
+        y: NDArray[np.int64],
+        order: NDArray[np.int64],
+        sizes: Sequence[int],
+        *,
+        learning_rate: float,
+        momentum: float = 0.0,
+        weight_decay: float = 0.0,
+        bound: float = 0.0,
+    ) -> NDArray[np.float32]: ...
+    def gradient(
+        self,
+        model: NDArray[np.float32],
+        x: Tokens,
+        y: NDArray[np.int64],
+        index: NDArray[np.int64],
+    ) -> NDArray[np.float32]: ...
+    def clipped_sum(
+        self,
+        model: NDArray[np.float32],
+        x: Tokens,
+        y: NDArray[np.int64],
+        index: NDArray[np.int64],
+        bounds: Sequence[float],
+    ) -> NDArray[np.float64]: ...
+    def scores(self, model: NDArray[np.float32], x: Tokens, first: int, count: int) -> NDArray[np.float32]: ...
+    def covers(self, x: Tokens) -> bool: ...
+    @property
+    def classes(self) -> int: ...
+    @property
+    def chunk(self) -> int: ...
+    @property
+    def instructions(self) -> str: ...
+
 def instruction_set(name: str = "auto") -> str: ...

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import copy
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fedward.backends.engines.hooks import has_global_hooks
 from fedward.backends.engines.native.describe import NotCovered, describe
 from fedward.backends.engines.native.model import NativeModel
+from fedward.backends.engines.native.text import (
+    build_text_engine,
+    check_text_model,
+    is_text,
+    read_tokens,
+)
 from fedward.base.instruction_sets import INSTRUCTIONS
 from fedward.base.randomness import from_local_seed
 from fedward.base.validate import InvalidValue
-from fedward.core.examples import Examples
+from fedward.core.examples import Examples, Ragged
 from fedward.core.parameters import ParameterSpec
 from fedward.core.types import Job, LocalTrainer
 from fedward.local.dp_sgd import DPSGD
@@ -34,6 +41,11 @@ except ImportError as error:  # pip found no compiler, or the build was switched
     _MISSING = "it was not compiled here" + ("" if "circular" in str(error) else f" ({error})")
 else:
     _MISSING = ""
+
+if TYPE_CHECKING:
+    from fedward.backends.engines.native._engine import Tokens
+
+    AnyModel: TypeAlias = NativeModel[NDArray[np.float32]] | NativeModel[Tokens]
 
 
 def available() -> bool:
@@ -58,14 +70,18 @@ def why_not(module: nn.Module, shape: tuple[int, ...]) -> str:
     if _MISSING:
         return _MISSING
     try:
-        describe(module, ParameterSpec.of(module), shape)
+        spec = ParameterSpec.of(module)
+        if is_text(module):
+            check_text_model(module, spec)
+        else:
+            describe(module, spec, shape)
     except NotCovered as reason:
         return str(reason)
     return ""
 
 
 class Native:
-    """Trains and measures models that are stacks of the usual layers (``describe`` has the list).
+    """Trains and measures models that are stacks of the usual layers (``describe`` has the list), or of text.
 
     Every job is computed on one thread from start to end, so its update has the same bits whatever runs
     beside it; it agrees with the generic path's within rounding. Which jobs suit depends on the model, the
@@ -75,7 +91,8 @@ class Native:
     def __init__(self, module: nn.Module) -> None:
         self._module = module
         self._spec = ParameterSpec.of(module)
-        self._models: dict[tuple[int, ...], NativeModel | None] = {}
+        # One for each shape of pictures; sequences of all lengths share one.
+        self._models: dict[tuple[int, ...], AnyModel | None] = {}
 
     @classmethod
     def of(cls, module: nn.Module) -> Native | None:
@@ -89,22 +106,20 @@ class Native:
         y = examples.y
         if y.dtype != torch.int64 or y.shape != (len(y),) or y.device.type != "cpu" or not len(y):
             return False
-        model = self._model(_shape(examples))
+        model = self._model(examples)
         # As unsigned numbers those below zero are the largest.
         return model is not None and bool(y.numpy().view(np.uint64).max() < model.engine.classes)
 
     def measures(self, parameters: Tensor, examples: Examples) -> bool:
         """Whether the scores of a model on these examples are computed here."""
-        x = examples.x
-        if not isinstance(x, Tensor) or x.dtype != torch.float32 or x.device.type != "cpu":
+        if parameters.shape != (self._spec.size,) or parameters.dtype != torch.float32 or has_global_hooks():
             return False
-        if parameters.shape != (self._spec.size,) or parameters.dtype != torch.float32:
-            return False
-        return not has_global_hooks() and self._model(_shape(examples)) is not None
+        model = self._model(examples)
+        return model is not None and model.reads(examples.x)
 
     def train(self, job: Job, examples: Examples) -> tuple[Tensor, float | None]:
         """The update of a job that suits, and the norm that its trainer reports."""
-        model = self._model(_shape(examples))
+        model = self._model(examples)
         assert model is not None
         rng = from_local_seed(job.draw_seed())
         trainer: LocalTrainer = job.trainer
@@ -119,37 +134,50 @@ class Native:
 
     def scores(self, parameters: Tensor, examples: Examples, start: int, stop: int) -> Tensor:
         """The scores of the examples from ``start`` to ``stop``."""
-        model = self._model(_shape(examples))
+        model = self._model(examples)
         assert model is not None
-        assert isinstance(examples.x, Tensor)
-        x = examples.x.contiguous().numpy()
-        found = model.engine.scores(parameters.contiguous().numpy(), x, start, stop - start)
-        return torch.from_numpy(found)
+        return model.scores(parameters, examples, start, stop)
 
-    def _model(self, shape: tuple[int, ...]) -> NativeModel | None:
+    def _model(self, examples: Examples) -> AnyModel | None:
+        x = examples.x
+        shape = () if isinstance(x, Ragged) or is_text(self._module) else tuple(x.shape[1:])
         if shape not in self._models:
             self._models[shape] = self._build(shape)
         return self._models[shape]
 
-    def _build(self, shape: tuple[int, ...]) -> NativeModel | None:
+    def _build(self, shape: tuple[int, ...]) -> AnyModel | None:
+        module = copy.deepcopy(self._module)
         try:
-            found = describe(self._module, self._spec, shape)
-            engine = _engine.Engine(
-                found.channels,
-                found.height,
-                found.width,
-                [_engine.Layer(**layer) for layer in found.layers],
-                self._spec.size,
-                instruction_set(),
-            )
+            return self._of_text(module) if is_text(module) else self._of_pictures(module, shape)
         except ValueError:  # not covered, or too large for it
             return None
-        return NativeModel(copy.deepcopy(self._module), engine)
+
+    def _of_pictures(self, module: nn.Module, shape: tuple[int, ...]) -> NativeModel[NDArray[np.float32]]:
+        found = describe(module, self._spec, shape)
+        engine = _engine.Engine(
+            found.channels,
+            found.height,
+            found.width,
+            [_engine.Layer(**layer) for layer in found.layers],
+            self._spec.size,
+            instruction_set(),
+        )
+        return NativeModel(module, engine, _read_pictures)
+
+    def _of_text(self, module: nn.Module) -> NativeModel[Tokens]:
+        engine = build_text_engine(module, self._spec, instruction_set())
+
+        def read(x: Tensor | Ragged) -> Tokens | None:
+            tokens = read_tokens(x)
+            return tokens if tokens is not None and engine.covers(tokens) else None
+
+        return NativeModel(module, engine, read)
 
 
 _TRAINERS = (SGD, Projected, DPSGD, FullGradient, NoisyGradient)
 
 
-def _shape(examples: Examples) -> tuple[int, ...]:
-    assert isinstance(examples.x, Tensor)
-    return tuple(examples.x.shape[1:])
+def _read_pictures(x: Tensor | Ragged) -> NDArray[np.float32] | None:
+    if isinstance(x, Ragged) or x.dtype != torch.float32 or x.device.type != "cpu":
+        return None
+    return x.contiguous().numpy()

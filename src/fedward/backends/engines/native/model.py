@@ -2,28 +2,79 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fedward.core.examples import Examples
+from fedward.core.examples import Examples, Ragged
 from fedward.core.parameters import FlatModule
 from fedward.core.types import Bounds
 from fedward.local.sgd import SGD
 
-if TYPE_CHECKING:
-    from fedward.backends.engines.native._engine import Engine
+Inputs = TypeVar("Inputs")
+_Inputs = TypeVar("_Inputs", contravariant=True)
 
 
-class NativeModel(FlatModule):
-    """What trainers ask of a model, answered without autograd."""
+class Compiled(Protocol[_Inputs]):
+    """A compiled model, and the kind of inputs that it takes: pictures, or sequences of tokens."""
 
-    def __init__(self, module: nn.Module, engine: Engine) -> None:
+    def train(
+        self,
+        start: NDArray[np.float32],
+        x: _Inputs,
+        y: NDArray[np.int64],
+        order: NDArray[np.int64],
+        sizes: Sequence[int],
+        *,
+        learning_rate: float,
+        momentum: float = 0.0,
+        weight_decay: float = 0.0,
+        bound: float = 0.0,
+    ) -> NDArray[np.float32]: ...
+    def gradient(
+        self, model: NDArray[np.float32], x: _Inputs, y: NDArray[np.int64], index: NDArray[np.int64]
+    ) -> NDArray[np.float32]: ...
+    def clipped_sum(
+        self,
+        model: NDArray[np.float32],
+        x: _Inputs,
+        y: NDArray[np.int64],
+        index: NDArray[np.int64],
+        bounds: Sequence[float],
+    ) -> NDArray[np.float64]: ...
+    def scores(
+        self, model: NDArray[np.float32], x: _Inputs, first: int, count: int
+    ) -> NDArray[np.float32]: ...
+    @property
+    def classes(self) -> int: ...
+
+
+class NativeModel(FlatModule, Generic[Inputs]):
+    """What trainers ask of a model, answered without autograd.
+
+    Args:
+      module: owned by this model.
+      engine: the module compiled.
+      read: examples as the engine takes them; None if it does not cover them.
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        engine: Compiled[Inputs],
+        read: Callable[[Tensor | Ragged], Inputs | None],
+    ) -> None:
         super().__init__(module)
         self.engine = engine
+        self._read = read
+
+    def reads(self, x: Tensor | Ragged) -> bool:
+        """Whether the engine covers these examples."""
+        return self._read(x) is not None
 
     def sgd(
         self, sgd: SGD, bound: float, start: Tensor, examples: Examples, rng: np.random.Generator
@@ -32,7 +83,7 @@ class NativeModel(FlatModule):
         batches = list(sgd.indices(len(examples), rng))
         found = self.engine.train(
             start.contiguous().numpy(),
-            *_arrays(examples),
+            *self._arrays(examples),
             np.concatenate(batches),
             [len(batch) for batch in batches],
             learning_rate=sgd.learning_rate,
@@ -44,21 +95,27 @@ class NativeModel(FlatModule):
 
     def add_gradient(self, x: Tensor, y: Tensor, divisor: int) -> None:
         index = np.arange(len(x))
-        own = _arrays(Examples(x, y))
+        own = self._arrays(Examples(x, y))
         mean = torch.from_numpy(self.engine.gradient(self.parameters.numpy(), *own, index))
         self.gradient.add_(mean, alpha=len(x) / divisor)
 
     def clipped_sum(self, examples: Examples, index: Tensor, bounds: Bounds) -> Tensor:
-        """See ``per_example.clipped_sum``: the same guarantee, with the gradients made one by one.
+        """See ``per_example.clipped_sum``: the same guarantee.
 
-        Each is computed in single precision, measured in double precision, and scaled as it is: what is added
-        is at most its bound, whatever the gradient's own rounding was.
+        Each gradient is computed in single precision, measured in double precision, and scaled as it is: what
+        is added is at most its bound, whatever the gradient's own rounding was.
         """
-        own = _arrays(examples)
+        own = self._arrays(examples)
         found = self.engine.clipped_sum(self.parameters.numpy(), *own, index.numpy(), list(bounds))
         return torch.from_numpy(found)
 
+    def scores(self, parameters: Tensor, examples: Examples, start: int, stop: int) -> Tensor:
+        """The scores of the examples from ``start`` to ``stop``."""
+        x, _ = self._arrays(examples)
+        found = self.engine.scores(parameters.contiguous().numpy(), x, start, stop - start)
+        return torch.from_numpy(found)
 
-def _arrays(examples: Examples) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    assert isinstance(examples.x, Tensor)
-    return examples.x.contiguous().numpy(), examples.y.contiguous().numpy()
+    def _arrays(self, examples: Examples) -> tuple[Inputs, NDArray[np.int64]]:
+        x = self._read(examples.x)
+        assert x is not None
+        return x, examples.y.contiguous().numpy()

@@ -358,11 +358,14 @@ void add_outer(const Convolution& conv, int examples, const float* inputs, const
   });
 }
 
+#include "recurrent.inl"
+
 }  // namespace
 
 const Kernels kKernels = {FEDWARD_NAME, kLanes,  forward,       weight_gradient, input_gradient,
                           transpose,    pool,    pool_gradient, rectify,         mask,
-                          step,         squares, add_scaled,    outer_squares,   add_outer};
+                          step,         squares, add_scaled,    outer_squares,   add_outer,
+                          lstm_forward, lstm_backward, softmax_gradient, product};
 
 }  // namespace FEDWARD_SET
 }  // namespace fedward
