@@ -13,13 +13,13 @@ from torch import Tensor, nn
 
 from fedward.backends.engines.hooks import has_global_hooks
 from fedward.backends.engines.native.describe import NotCovered, describe
-from fedward.backends.engines.native.model import NativeModel
-from fedward.backends.engines.native.text import (
+from fedward.backends.engines.native.describe_text import (
     build_text_engine,
     check_text_model,
     is_text,
     read_tokens,
 )
+from fedward.backends.engines.native.model import NativeModel
 from fedward.base.instruction_sets import INSTRUCTIONS
 from fedward.base.randomness import from_local_seed
 from fedward.base.validate import InvalidValue

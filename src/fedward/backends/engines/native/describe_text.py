@@ -49,7 +49,11 @@ def check_text_model(module: nn.Module, spec: ParameterSpec) -> TextLSTM:
         raise NotCovered(f"its layers are a {type(module.layers).__name__}")
     for place, layer in enumerate(module.layers):
         size = _check_lstm(f"layers.{place}", layer, size)
-    if type(module.output) is not nn.Linear or module.output.bias is None or module.output.in_features != size:
+    if (
+        type(module.output) is not nn.Linear
+        or module.output.bias is None
+        or module.output.in_features != size
+    ):
         raise NotCovered("its output is not a linear layer on the last state")
     _check_parameters(module, spec)
     return module
@@ -106,7 +110,9 @@ def _check_lstm(name: str, layer: nn.Module, size: int) -> int:
         raise NotCovered(f"its layer {name} is a {type(layer).__name__}, not an LSTM")
     usual = layer.num_layers == 1 and layer.bias and layer.batch_first
     if not usual or layer.bidirectional or layer.proj_size or layer.input_size != size:
-        raise NotCovered(f"its layer {name} is not one LSTM layer that reads forwards, batch first, with bias")
+        raise NotCovered(
+            f"its layer {name} is not one LSTM layer that reads forwards, batch first, with bias"
+        )
     return int(layer.hidden_size)
 
 
