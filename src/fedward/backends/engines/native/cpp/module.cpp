@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "arrays.h"
-#include "text_module.h"
+#include "text/text_module.h"
 #include "train.h"
 
 namespace fedward {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "packed.h"
+#include "../packed.h"
 
 namespace fedward {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "arrays.h"
+#include "../arrays.h"
 #include "text_train.h"
 
 namespace fedward {

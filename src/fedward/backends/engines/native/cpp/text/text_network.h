@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels.h"
+#include "../kernels.h"
 #include "text_plan.h"
 
 namespace fedward {

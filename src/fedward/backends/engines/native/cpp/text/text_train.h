@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "packed.h"
+#include "../packed.h"
 #include "text_network.h"
 
 namespace fedward {

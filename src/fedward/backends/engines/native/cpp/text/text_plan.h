@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "geometry.h"
+#include "../geometry.h"
 
 namespace fedward {
 
@@ -66,8 +66,10 @@ class TextPlan {
     std::ptrdiff_t packed_at, step;
     int count;
   };
+  void check_place(std::int64_t flat_at, std::int64_t count) const;
   std::ptrdiff_t add_vector(std::int64_t flat_at, int blocks, int count, int padded);
-  void add_matrix(std::int64_t flat_at, std::ptrdiff_t packed_at, const Convolution& to, int blocks, int rows, int taps);
+  void add_matrix(std::int64_t flat_at, std::ptrdiff_t packed_at, const Convolution& to, int blocks, int rows,
+                  int taps);
   Convolution product(int taps, int columns, int used_columns) const;
 
   const int lanes_;

@@ -50,11 +50,14 @@ TextPlan::TextPlan(const TextDescription& described, std::int64_t all, int lanes
   // Frozen vectors are read where they lie; others are written to, in whole vectors of the processor.
   vector_row = trains_table() ? rounded_up(numbers, lanes) : numbers;
   if (std::int64_t(tokens) * vector_row > kMostPlaces) refuse("the word vectors are too large");
-  if (trains_table())
-    for (int token = 0; token < tokens; ++token) add_vector(described.table_at + std::int64_t(token) * numbers, 1, numbers, vector_row);
-
+  if (trains_table()) {
+    check_place(described.table_at, std::int64_t(tokens) * numbers);
+    for (int token = 0; token < tokens; ++token)
+      add_vector(described.table_at + std::int64_t(token) * numbers, 1, numbers, vector_row);
+  }
   int widest = vector_row;
-  for (const TextDescription::Lstm& each : described.layers) widest = std::max(widest, 4 * (rounded_up(each.units, lanes) + lanes));
+  for (const TextDescription::Lstm& each : described.layers)
+    widest = std::max(widest, 4 * (rounded_up(each.units, lanes) + lanes));
   counted_.resize(widest);
   std::iota(counted_.begin(), counted_.end(), 0);
 
@@ -89,11 +92,9 @@ TextPlan::TextPlan(const TextDescription& described, std::int64_t all, int lanes
   add_vector(described.output_bias_at, 1, described.classes, output.columns);
 
   std::int64_t counted = 0;
-  for (const Row& row : rows_) {
-    counted += row.count;
-    if (row.flat_at < 0 || row.flat_at + row.count > parameters) refuse("a parameter lies outside of the vector");
-  }
-  if (counted != parameters) refuse("the model has " + std::to_string(counted) + " parameters, not " + std::to_string(parameters));
+  for (const Row& row : rows_) counted += row.count;
+  if (counted != parameters)
+    refuse("the model has " + std::to_string(counted) + " parameters, not " + std::to_string(parameters));
   chunk = kChunk;
   longest = kMostPlaces / chunk / (widest + lanes);
 }
@@ -109,16 +110,24 @@ Convolution TextPlan::product(int taps, int columns, int used_columns) const {
   return made;
 }
 
+void TextPlan::check_place(std::int64_t flat_at, std::int64_t count) const {
+  if (flat_at < 0 || flat_at > parameters - count) refuse("a parameter lies outside of the vector");
+}
+
 // `blocks` vectors of `count`, each in `padded` places.
 std::ptrdiff_t TextPlan::add_vector(std::int64_t flat_at, int blocks, int count, int padded) {
   const std::ptrdiff_t at = size_;
-  for (int block = 0; block < blocks; ++block, flat_at += count, size_ += padded) rows_.push_back({flat_at, size_, 1, count});
+  check_place(flat_at, std::int64_t(blocks) * count);
+  for (int block = 0; block < blocks; ++block, flat_at += count, size_ += padded)
+    rows_.push_back({flat_at, size_, 1, count});
   return at;
 }
 
 // `blocks` times `rows` rows of a matrix of torch become columns, in the panels that the kernels read.
-void TextPlan::add_matrix(std::int64_t flat_at, std::ptrdiff_t packed_at, const Convolution& to, int blocks, int rows, int taps) {
+void TextPlan::add_matrix(std::int64_t flat_at, std::ptrdiff_t packed_at, const Convolution& to, int blocks, int rows,
+                          int taps) {
   const int panel = 2 * lanes_;
+  check_place(flat_at, std::int64_t(blocks) * rows * taps);
   for (int block = 0; block < blocks; ++block)
     for (int row = 0; row < rows; ++row, flat_at += taps) {
       const int column = block * (to.columns / blocks) + row, first = column / panel * panel;
