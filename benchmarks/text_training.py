@@ -9,8 +9,9 @@ copy of the model for every user, ``torch.optim.SGD``, batches padded to their l
 same users and batches by ``fedward.Threads``; every update must be within 1e-4 of the plain loop's.
 
 DP-SGD is one thread of each: batches of 50, clipping, noise and the step included; Opacus with its ``DPLSTM``
-and hooks. All take turns, and medians are printed: of wall time for training, of processor seconds for
-DP-SGD. The project's limits: 2 times the plain loop with two threads, 3 times Opacus.
+and hooks. All take turns, and medians are printed, by wall time and by processor seconds. Where cores are
+busy only the latter mean something, and only with ``--threads 1``: threads that wait for each other burn
+them. The project's limits: 2 times the plain loop with two threads, 3 times Opacus.
 """
 
 from __future__ import annotations
@@ -169,24 +170,36 @@ def opacus_steps(case: Case) -> Callable[[], object]:
     return step
 
 
-def interleaved(
-    engines: dict[str, Callable[[], object]], clock: Callable[[], float], rounds: int
-) -> dict[str, float]:
-    """The median seconds of each; the first turn counts for nobody."""
-    times: dict[str, list[float]] = {engine: [] for engine in engines}
+@dataclass(frozen=True)
+class Seconds:
+    """Median seconds of a turn, on the wall and of the processor."""
+
+    wall: float
+    processor: float
+
+
+def interleaved(engines: dict[str, Callable[[], object]], rounds: int) -> dict[str, Seconds]:
+    """What each engine takes; the first turn counts for nobody."""
+    times: dict[str, list[tuple[float, float]]] = {engine: [] for engine in engines}
     for turn in range(1 + rounds):
         for engine, run in engines.items():
-            start = clock()
+            wall, processor = time.perf_counter(), time.process_time()
             run()
             if turn:
-                times[engine].append(clock() - start)
-    return {engine: statistics.median(taken) for engine, taken in times.items()}
+                times[engine].append((time.perf_counter() - wall, time.process_time() - processor))
+    return {
+        engine: Seconds(*(statistics.median(each) for each in zip(*taken, strict=True)))
+        for engine, taken in times.items()
+    }
 
 
-def show(name: str, samples: int, seconds: dict[str, float], beside: str) -> None:
+def show(name: str, samples: int, seconds: dict[str, Seconds], beside: str) -> None:
     for engine, taken in seconds.items():
-        ratio = f"{seconds[beside] / taken:.2f}" if beside in seconds else "-"
-        print(f"{name:<14} {engine:<26} {samples / taken:>10,.0f} {ratio:>8}", flush=True)
+        base = seconds.get(beside, taken)
+        row = f"{name:<14} {engine:<26} {samples / taken.wall:>10,.0f} {base.wall / taken.wall:>7.2f}"
+        print(
+            f"{row} {samples / taken.processor:>16,.0f} {base.processor / taken.processor:>7.2f}", flush=True
+        )
 
 
 def measure_training(name: str, case: Case, threads: int, rounds: int) -> None:
@@ -199,7 +212,7 @@ def measure_training(name: str, case: Case, threads: int, rounds: int) -> None:
             plain: lambda: [plain_update(module, federation, job) for job in jobs],
             f"native, {threads} threads": lambda: list(native.train(jobs)),
         }
-        seconds = interleaved(engines, time.perf_counter, rounds)
+        seconds = interleaved(engines, rounds)
         for row, job in zip(native.train(jobs[:4]), jobs[:4], strict=True):
             apart = float((row.update - plain_update(module, federation, job)).abs().max())
             if not apart <= 1e-4:
@@ -217,7 +230,7 @@ def measure_privacy(name: str, case: Case, rounds: int) -> None:
     except ImportError:
         print("opacus is not installed: no comparison")
     with single_threaded():
-        seconds = interleaved(engines, time.process_time, rounds)
+        seconds = interleaved(engines, rounds)
     show(name, PRIVATE_BATCH, seconds, "DP-SGD, Opacus")
 
 
@@ -230,7 +243,8 @@ def main() -> None:
     arguments = parser.parse_args()
     load = f"load {os.getloadavg()[0]:.1f} at the start"
     print(f"fedward {fedward.__version__}, torch {torch.__version__}, {load}")
-    print(f"{'model':<14} {'engine':<26} {'samples/s':>10} {'ratio':>8}")
+    heads = f"{'samples/s':>10} {'ratio':>7} {'a processor s':>16} {'ratio':>7}"
+    print(f"{'model':<14} {'engine':<26} {heads}")
     for name, case in CASES.items():
         measure_training(name, case, arguments.threads, arguments.rounds)
         measure_privacy(name, case, max(2, arguments.rounds // 2))

@@ -1,6 +1,7 @@
 """The types of the compiled module; ``cpp/module.cpp`` is its source."""
 
 from collections.abc import Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,20 +22,15 @@ class Layer:
         channels_last: bool = True,
     ) -> None: ...
 
-class Engine:
-    def __init__(
-        self,
-        channels: int,
-        height: int,
-        width: int,
-        layers: Sequence[Layer],
-        parameters: int,
-        instructions: str = "auto",
-    ) -> None: ...
+Inputs = TypeVar("Inputs", contravariant=True)
+
+class _Compiled(Generic[Inputs]):
+    """What both engines have; it is not there when the module is imported."""
+
     def train(
         self,
         start: NDArray[np.float32],
-        x: NDArray[np.float32],
+        x: Inputs,
         y: NDArray[np.int64],
         order: NDArray[np.int64],
         sizes: Sequence[int],
@@ -47,20 +43,20 @@ class Engine:
     def gradient(
         self,
         model: NDArray[np.float32],
-        x: NDArray[np.float32],
+        x: Inputs,
         y: NDArray[np.int64],
         index: NDArray[np.int64],
     ) -> NDArray[np.float32]: ...
     def clipped_sum(
         self,
         model: NDArray[np.float32],
-        x: NDArray[np.float32],
+        x: Inputs,
         y: NDArray[np.int64],
         index: NDArray[np.int64],
         bounds: Sequence[float],
     ) -> NDArray[np.float64]: ...
     def scores(
-        self, model: NDArray[np.float32], x: NDArray[np.float32], first: int, count: int
+        self, model: NDArray[np.float32], x: Inputs, first: int, count: int
     ) -> NDArray[np.float32]: ...
     @property
     def classes(self) -> int: ...
@@ -68,6 +64,17 @@ class Engine:
     def chunk(self) -> int: ...
     @property
     def instructions(self) -> str: ...
+
+class Engine(_Compiled[NDArray[np.float32]]):
+    def __init__(
+        self,
+        channels: int,
+        height: int,
+        width: int,
+        layers: Sequence[Layer],
+        parameters: int,
+        instructions: str = "auto",
+    ) -> None: ...
 
 class Lstm:
     def __init__(
@@ -84,7 +91,7 @@ class Lstm:
 class Tokens:
     def __init__(self, values: NDArray[np.int64], offsets: NDArray[np.int64]) -> None: ...
 
-class TextEngine:
+class TextEngine(_Compiled[Tokens]):
     def __init__(
         self,
         *,
@@ -98,43 +105,6 @@ class TextEngine:
         parameters: int,
         instructions: str = "auto",
     ) -> None: ...
-    def train(
-        self,
-        start: NDArray[np.float32],
-        x: Tokens,
-        y: NDArray[np.int64],
-        order: NDArray[np.int64],
-        sizes: Sequence[int],
-        *,
-        learning_rate: float,
-        momentum: float = 0.0,
-        weight_decay: float = 0.0,
-        bound: float = 0.0,
-    ) -> NDArray[np.float32]: ...
-    def gradient(
-        self,
-        model: NDArray[np.float32],
-        x: Tokens,
-        y: NDArray[np.int64],
-        index: NDArray[np.int64],
-    ) -> NDArray[np.float32]: ...
-    def clipped_sum(
-        self,
-        model: NDArray[np.float32],
-        x: Tokens,
-        y: NDArray[np.int64],
-        index: NDArray[np.int64],
-        bounds: Sequence[float],
-    ) -> NDArray[np.float64]: ...
-    def scores(
-        self, model: NDArray[np.float32], x: Tokens, first: int, count: int
-    ) -> NDArray[np.float32]: ...
     def covers(self, x: Tokens) -> bool: ...
-    @property
-    def classes(self) -> int: ...
-    @property
-    def chunk(self) -> int: ...
-    @property
-    def instructions(self) -> str: ...
 
 def instruction_set(name: str = "auto") -> str: ...

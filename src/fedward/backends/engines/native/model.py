@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -15,42 +15,11 @@ from fedward.core.parameters import FlatModule
 from fedward.core.types import Bounds
 from fedward.local.sgd import SGD
 
+if TYPE_CHECKING:
+    from fedward.backends.engines.native._engine import _Compiled
+
 Inputs = TypeVar("Inputs")
-_Inputs = TypeVar("_Inputs", contravariant=True)
-
-
-class Compiled(Protocol[_Inputs]):
-    """A compiled model, and the kind of inputs that it takes: pictures, or sequences of tokens."""
-
-    def train(
-        self,
-        start: NDArray[np.float32],
-        x: _Inputs,
-        y: NDArray[np.int64],
-        order: NDArray[np.int64],
-        sizes: Sequence[int],
-        *,
-        learning_rate: float,
-        momentum: float = 0.0,
-        weight_decay: float = 0.0,
-        bound: float = 0.0,
-    ) -> NDArray[np.float32]: ...
-    def gradient(
-        self, model: NDArray[np.float32], x: _Inputs, y: NDArray[np.int64], index: NDArray[np.int64]
-    ) -> NDArray[np.float32]: ...
-    def clipped_sum(
-        self,
-        model: NDArray[np.float32],
-        x: _Inputs,
-        y: NDArray[np.int64],
-        index: NDArray[np.int64],
-        bounds: Sequence[float],
-    ) -> NDArray[np.float64]: ...
-    def scores(
-        self, model: NDArray[np.float32], x: _Inputs, first: int, count: int
-    ) -> NDArray[np.float32]: ...
-    @property
-    def classes(self) -> int: ...
+"""What an engine reads: pictures, or sequences of tokens."""
 
 
 class NativeModel(FlatModule, Generic[Inputs]):
@@ -65,7 +34,7 @@ class NativeModel(FlatModule, Generic[Inputs]):
     def __init__(
         self,
         module: nn.Module,
-        engine: Compiled[Inputs],
+        engine: _Compiled[Inputs],
         read: Callable[[Tensor | Ragged], Inputs | None],
     ) -> None:
         super().__init__(module)
