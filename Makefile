@@ -68,7 +68,7 @@ types: install
 
 install: .venv/installed
 
-.venv/installed: pyproject.toml setup.py $(wildcard src/fedward/backends/engines/native/cpp/*)
+.venv/installed: pyproject.toml setup.py $(wildcard $(addprefix src/fedward/backends/engines/native/cpp/,* text/*))
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS)]"
 	@ls src/fedward/backends/engines/native/_engine*.so > /dev/null 2>&1 || \

@@ -98,10 +98,10 @@ setup(
     ext_modules=[
         Extension(
             "fedward.backends.engines.native._engine",
-            sorted(str(path) for path in CPP.glob("*.cpp")),
+            sorted(str(path) for path in CPP.rglob("*.cpp")),
             depends=[
                 "setup.py",
-                *sorted(str(path) for path in CPP.iterdir() if path.suffix in (".h", ".inl")),
+                *sorted(str(path) for path in CPP.rglob("*") if path.suffix in (".h", ".inl")),
             ],
             language="c++",
             extra_compile_args=FLAGS,

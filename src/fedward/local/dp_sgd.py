@@ -180,10 +180,11 @@ def clipper(model: FlatModule, examples: Examples, bounds: Bounds) -> Callable[[
 
     def clipped(batch: Tensor) -> Tensor:
         total = torch.zeros_like(model.weights, dtype=torch.float64)
-        for index in _together(examples, batch):
-            if isinstance(model, ClipsItself):
+        if isinstance(model, ClipsItself):
+            for index in torch.split(batch, _CHUNK) if len(batch) else ():
                 total += model.clipped_sum(examples, index, bounds)
-            else:
+        else:
+            for index in _together(examples, batch):
                 total += clipped_sum(model, *examples.batch(index), bounds, layers)
         return total
 

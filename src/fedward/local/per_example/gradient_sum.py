@@ -23,7 +23,10 @@ _MOST = 2.0**100
 
 @runtime_checkable
 class ClipsItself(Protocol):
-    """A model with its own way to the sum of clipped gradients, under the guarantee of ``clipped_sum``."""
+    """A model with its own way to the sum of clipped gradients, under the guarantee of ``clipped_sum``.
+
+    It keeps apart what it is given together: sequences of any lengths, whose gradients no padding reaches.
+    """
 
     def clipped_sum(self, examples: Examples, index: Tensor, bounds: Bounds) -> Tensor: ...
 

@@ -1,6 +1,7 @@
 """The types of the compiled module; ``cpp/module.cpp`` is its source."""
 
 from collections.abc import Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,20 +22,15 @@ class Layer:
         channels_last: bool = True,
     ) -> None: ...
 
-class Engine:
-    def __init__(
-        self,
-        channels: int,
-        height: int,
-        width: int,
-        layers: Sequence[Layer],
-        parameters: int,
-        instructions: str = "auto",
-    ) -> None: ...
+Inputs = TypeVar("Inputs", contravariant=True)
+
+class _Compiled(Generic[Inputs]):
+    """What both engines have; it is not there when the module is imported."""
+
     def train(
         self,
         start: NDArray[np.float32],
-        x: NDArray[np.float32],
+        x: Inputs,
         y: NDArray[np.int64],
         order: NDArray[np.int64],
         sizes: Sequence[int],
@@ -47,20 +43,20 @@ class Engine:
     def gradient(
         self,
         model: NDArray[np.float32],
-        x: NDArray[np.float32],
+        x: Inputs,
         y: NDArray[np.int64],
         index: NDArray[np.int64],
     ) -> NDArray[np.float32]: ...
     def clipped_sum(
         self,
         model: NDArray[np.float32],
-        x: NDArray[np.float32],
+        x: Inputs,
         y: NDArray[np.int64],
         index: NDArray[np.int64],
         bounds: Sequence[float],
     ) -> NDArray[np.float64]: ...
     def scores(
-        self, model: NDArray[np.float32], x: NDArray[np.float32], first: int, count: int
+        self, model: NDArray[np.float32], x: Inputs, first: int, count: int
     ) -> NDArray[np.float32]: ...
     @property
     def classes(self) -> int: ...
@@ -68,5 +64,47 @@ class Engine:
     def chunk(self) -> int: ...
     @property
     def instructions(self) -> str: ...
+
+class Engine(_Compiled[NDArray[np.float32]]):
+    def __init__(
+        self,
+        channels: int,
+        height: int,
+        width: int,
+        layers: Sequence[Layer],
+        parameters: int,
+        instructions: str = "auto",
+    ) -> None: ...
+
+class Lstm:
+    def __init__(
+        self,
+        *,
+        inputs: int,
+        units: int,
+        input_at: int,
+        recurrent_at: int,
+        input_bias_at: int,
+        recurrent_bias_at: int,
+    ) -> None: ...
+
+class Tokens:
+    def __init__(self, values: NDArray[np.int64], offsets: NDArray[np.int64]) -> None: ...
+
+class TextEngine(_Compiled[Tokens]):
+    def __init__(
+        self,
+        *,
+        tokens: int,
+        numbers: int,
+        table: int | NDArray[np.float32],
+        padding: int,
+        layers: Sequence[Lstm],
+        classes: int,
+        output_at: tuple[int, int],
+        parameters: int,
+        instructions: str = "auto",
+    ) -> None: ...
+    def covers(self, x: Tokens) -> bool: ...
 
 def instruction_set(name: str = "auto") -> str: ...

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fedward.backends.engines.bare_copy import bare_copy
 from fedward.backends.engines.hooks import has_global_hooks
 from fedward.backends.engines.native.describe import NotCovered, describe
-from fedward.backends.engines.native.model import NativeModel, sgd_update
+from fedward.backends.engines.native.describe_text import (
+    build_text_engine,
+    check_text_model,
+    is_text,
+    read_tokens,
+)
+from fedward.backends.engines.native.model import CompiledModel, NativeModel
 from fedward.base.instruction_sets import INSTRUCTIONS
 from fedward.base.randomness import from_local_seed
 from fedward.base.validate import InvalidValue
-from fedward.core.examples import Examples
-from fedward.core.parameters import ParameterSpec
+from fedward.core.examples import Examples, Ragged
+from fedward.core.parameters import FlatModule, ParameterSpec
 from fedward.core.types import Job, LocalTrainer
 from fedward.local.dp_sgd import DPSGD
 from fedward.local.full_gradient import FullGradient
 from fedward.local.noisy_gradient import NoisyGradient
 from fedward.local.projected_sgd import Projected
 from fedward.local.sgd import SGD
-
-if TYPE_CHECKING:
-    from fedward.backends.engines.native._engine import Engine as Compiled
 
 try:
     from fedward.backends.engines.native import _engine
@@ -38,9 +42,14 @@ except ImportError as error:  # pip found no compiler, or the build was switched
 else:
     _MISSING = ""
 
+if TYPE_CHECKING:
+    from fedward.backends.engines.native._engine import Tokens
+
+    Compiled: TypeAlias = CompiledModel[NDArray[np.float32]] | CompiledModel[Tokens]
 
 Engines = dict[tuple[int, ...], "Compiled | None"]
-"""Compiled engines by the shape of an example; None where the model is not covered."""
+"""Compiled models by the shape of an example, where sequences of all lengths have one; None where the model is
+not covered."""
 
 
 def available() -> bool:
@@ -65,14 +74,18 @@ def why_not(module: nn.Module, shape: tuple[int, ...]) -> str:
     if _MISSING:
         return _MISSING
     try:
-        describe(module, ParameterSpec.of(module), shape)
+        spec = ParameterSpec.of(module)
+        if is_text(module):
+            check_text_model(module, spec)
+        else:
+            describe(module, spec, shape)
     except NotCovered as reason:
         return str(reason)
     return ""
 
 
 class Native:
-    """Trains and measures models that are stacks of the usual layers (``describe`` has the list).
+    """Trains and measures models that are stacks of the usual layers (``describe`` has the list), or of text.
 
     Every job is computed on one thread from start to end, so its update has the same bits whatever runs
     beside it; it agrees with the generic path's within rounding. Which jobs suit depends on the model, the
@@ -86,7 +99,7 @@ class Native:
         self._module = module
         self._spec = ParameterSpec.of(module)
         self._engines: Engines = {} if engines is None else engines
-        self._models: dict[tuple[int, ...], NativeModel] = {}
+        self._models: dict[tuple[int, ...], FlatModule] = {}
 
     @classmethod
     def of(cls, module: nn.Module) -> Native | None:
@@ -104,50 +117,53 @@ class Native:
         y = examples.y
         if y.dtype != torch.int64 or y.shape != (len(y),) or y.device.type != "cpu" or not len(y):
             return False
-        engine = self._engine(_shape(examples))
+        compiled = self._compiled(self._shape(examples))
         # As unsigned numbers those below zero are the largest.
-        return engine is not None and bool(y.numpy().view(np.uint64).max() < engine.classes)
+        return compiled is not None and bool(y.numpy().view(np.uint64).max() < compiled.engine.classes)
 
     def measures(self, parameters: Tensor, examples: Examples) -> bool:
         """Whether the scores of a model on these examples are computed here."""
-        x = examples.x
-        if not isinstance(x, Tensor) or x.dtype != torch.float32 or x.device.type != "cpu":
+        if parameters.shape != (self._spec.size,) or parameters.dtype != torch.float32 or has_global_hooks():
             return False
-        if parameters.shape != (self._spec.size,) or parameters.dtype != torch.float32:
-            return False
-        return not has_global_hooks() and self._engine(_shape(examples)) is not None
+        compiled = self._compiled(self._shape(examples))
+        return compiled is not None and compiled.reads(examples.x)
 
     def train(self, job: Job, examples: Examples) -> tuple[Tensor, float | None]:
         """The update of a job that suits, and the norm that its trainer reports."""
-        engine = self._engine(_shape(examples))
-        assert engine is not None
+        shape = self._shape(examples)
+        compiled = self._compiled(shape)
+        assert compiled is not None
         rng = from_local_seed(job.draw_seed())
         trainer: LocalTrainer = job.trainer
         if isinstance(trainer, SGD):
-            return sgd_update(engine, trainer, 0.0, job.parameters, examples, rng), None
+            return compiled.sgd(trainer, 0.0, job.parameters, examples, rng), None
         if isinstance(trainer, Projected):
-            return sgd_update(engine, trainer.sgd, trainer.bound, job.parameters, examples, rng), None
+            return compiled.sgd(trainer.sgd, trainer.bound, job.parameters, examples, rng), None
         # These take their steps in Python and ask the model for gradients only.
-        model = self._model(_shape(examples), engine)
+        model = self.flat_model(shape)
+        assert model is not None
         model.parameters.copy_(job.parameters)
         norm = trainer.train(model, examples, rng)
         return model.parameters - job.parameters, None if norm is None else float(norm)
 
     def scores(self, parameters: Tensor, examples: Examples, start: int, stop: int) -> Tensor:
         """The scores of the examples from ``start`` to ``stop``."""
-        engine = self._engine(_shape(examples))
-        assert engine is not None
-        assert isinstance(examples.x, Tensor)
-        x = examples.x.contiguous().numpy()
-        found = engine.scores(parameters.contiguous().numpy(), x, start, stop - start)
-        return torch.from_numpy(found)
+        compiled = self._compiled(self._shape(examples))
+        assert compiled is not None
+        return compiled.scores(parameters, examples, start, stop)
 
-    def _model(self, shape: tuple[int, ...], engine: Compiled) -> NativeModel:
-        if shape not in self._models:
-            self._models[shape] = NativeModel(bare_copy(self._module), engine)
-        return self._models[shape]
+    def flat_model(self, shape: tuple[int, ...]) -> FlatModule | None:
+        """The module for examples of a shape, its gradients computed here; None where it is not covered."""
+        compiled = self._compiled(shape)
+        if compiled is not None and shape not in self._models:
+            self._models[shape] = NativeModel(bare_copy(self._module), compiled)
+        return self._models.get(shape)
 
-    def _engine(self, shape: tuple[int, ...]) -> Compiled | None:
+    def _shape(self, examples: Examples) -> tuple[int, ...]:
+        x = examples.x
+        return () if isinstance(x, Ragged) or is_text(self._module) else tuple(x.shape[1:])
+
+    def _compiled(self, shape: tuple[int, ...]) -> Compiled | None:
         if shape not in self._engines:
             # Two threads may both build one; they then use the same.
             self._engines.setdefault(shape, self._build(shape))
@@ -155,22 +171,37 @@ class Native:
 
     def _build(self, shape: tuple[int, ...]) -> Compiled | None:
         try:
-            found = describe(self._module, self._spec, shape)
-            return _engine.Engine(
-                found.channels,
-                found.height,
-                found.width,
-                [_engine.Layer(**layer) for layer in found.layers],
-                self._spec.size,
-                instruction_set(),
-            )
+            return self._of_text() if is_text(self._module) else self._of_pictures(shape)
         except ValueError:  # not covered, or too large for it
             return None
+
+    def _of_pictures(self, shape: tuple[int, ...]) -> CompiledModel[NDArray[np.float32]]:
+        found = describe(self._module, self._spec, shape)
+        engine = _engine.Engine(
+            found.channels,
+            found.height,
+            found.width,
+            [_engine.Layer(**layer) for layer in found.layers],
+            self._spec.size,
+            instruction_set(),
+        )
+        return CompiledModel(engine=engine, read=_read_pictures)
+
+    def _of_text(self) -> CompiledModel[Tokens]:
+        # Of a copy: the engine reads frozen vectors where they lie, and the caller's module is the caller's.
+        engine = build_text_engine(bare_copy(self._module), self._spec, instruction_set())
+
+        def read(x: Tensor | Ragged) -> Tokens | None:
+            tokens = read_tokens(x)
+            return tokens if tokens is not None and engine.covers(tokens) else None
+
+        return CompiledModel(engine=engine, read=read)
 
 
 _TRAINERS = (SGD, Projected, DPSGD, FullGradient, NoisyGradient)
 
 
-def _shape(examples: Examples) -> tuple[int, ...]:
-    assert isinstance(examples.x, Tensor)
-    return tuple(examples.x.shape[1:])
+def _read_pictures(x: Tensor | Ragged) -> NDArray[np.float32] | None:
+    if isinstance(x, Ragged) or x.dtype != torch.float32 or x.device.type != "cpu":
+        return None
+    return x.contiguous().numpy()

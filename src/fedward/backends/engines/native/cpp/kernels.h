@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "geometry.h"
+#include "recurrence.h"
 
 namespace fedward {
 
@@ -41,6 +42,13 @@ struct Kernels {
   double (*outer_squares)(const Convolution&, const float* in, const float* out_gradient);
   // `inputs` are rows of taps, one for each example; `gradients` rows of columns, scaled already.
   void (*add_outer)(const Convolution&, int examples, const float* inputs, const double* gradients, double* total);
+
+  // Sums to gates, cells and states; and back from what arrives at the states to the gradients of the sums.
+  void (*lstm_forward)(const LstmStep&);
+  void (*lstm_backward)(const LstmStep&);
+  // Scores to the gradient of scale * cross-entropy, in place.
+  void (*softmax_gradient)(float* scores, int classes, int columns, std::int64_t label, float scale);
+  double (*product)(const float* a, const float* b, std::size_t count);
 };
 
 namespace portable {

@@ -343,33 +343,45 @@ double outer_squares(const Convolution& conv, const float* in, const float* out_
   return inputs * squares(out_gradient + conv.output_at[0], conv.columns);
 }
 
-// Several examples together: the sum, which is the largest of what is touched, is read and written once.
+// Several examples together: the sum, which is the largest of what is touched, is read and written once. Some taps
+// together: each addition waits for the one before it, so there must be others to do.
 void add_outer(const Convolution& conv, int examples, const float* inputs, const double* gradients, double* total) {
+  constexpr int kTaps = kLanes < 16 ? 2 : 3, half = kLanes / 2;
   for_each_panel(conv.columns, [&](int column, auto vectors) {
-    constexpr int halves = 2 * decltype(vectors)::count, half = kLanes / 2;
-    const auto add = [&](double* row, auto&& input_of) {
-      Doubles sum[halves];
-      for (int h = 0; h < halves; ++h) sum[h] = *reinterpret_cast<Unaligned*>(row + h * half);
+    constexpr int halves = 2 * decltype(vectors)::count;
+    const auto add = [&](double* rows, auto count, auto&& input_of) {
+      constexpr int taps = decltype(count)::count;
+      Doubles sum[taps][halves];
+      for (int r = 0; r < taps; ++r)
+        for (int h = 0; h < halves; ++h) sum[r][h] = *reinterpret_cast<Unaligned*>(rows + (r * halves + h) * half);
       for (int e = 0; e < examples; ++e) {
-        const double input = input_of(e);
         const double* gradient = gradients + std::ptrdiff_t(e) * conv.columns + column;
-        for (int h = 0; h < halves; ++h) sum[h] += input * *reinterpret_cast<const Unaligned*>(gradient + h * half);
+        for (int r = 0; r < taps; ++r) {
+          const double input = input_of(e, r);
+          for (int h = 0; h < halves; ++h) sum[r][h] += input * *reinterpret_cast<const Unaligned*>(gradient + h * half);
+        }
       }
-      for (int h = 0; h < halves; ++h) *reinterpret_cast<Unaligned*>(row + h * half) = sum[h];
+      for (int r = 0; r < taps; ++r)
+        for (int h = 0; h < halves; ++h) *reinterpret_cast<Unaligned*>(rows + (r * halves + h) * half) = sum[r][h];
     };
     double* panel = total + std::ptrdiff_t(column) * conv.taps;
-    for (int tap = 0; tap < conv.taps; ++tap)
-      add(panel + std::ptrdiff_t(tap) * halves * half,
-          [&](int e) { return double(inputs[std::ptrdiff_t(e) * conv.taps + tap]); });
-    if (conv.biased) add(total + conv.weights() + column, [](int) { return 1.0; });
+    for (int tap = 0; tap < conv.taps; tap += kTaps)
+      with_rows<kTaps>(conv.taps - tap, [&](auto count) {
+        add(panel + std::ptrdiff_t(tap) * halves * half, count,
+            [&](int e, int r) { return double(inputs[std::ptrdiff_t(e) * conv.taps + tap + r]); });
+      });
+    if (conv.biased) add(total + conv.weights() + column, Rows<1>{}, [](int, int) { return 1.0; });
   });
 }
+
+#include "recurrent.inl"
 
 }  // namespace
 
 const Kernels kKernels = {FEDWARD_NAME, kLanes,  forward,       weight_gradient, input_gradient,
                           transpose,    pool,    pool_gradient, rectify,         mask,
-                          step,         squares, add_scaled,    outer_squares,   add_outer};
+                          step,         squares, add_scaled,    outer_squares,   add_outer,
+                          lstm_forward, lstm_backward, softmax_gradient, product};
 
 }  // namespace FEDWARD_SET
 }  // namespace fedward

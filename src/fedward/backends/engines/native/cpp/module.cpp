@@ -1,41 +1,18 @@
 // What Python sees. Everything that comes in is checked here, before the GIL is let go: behind this file nobody
 // looks at a shape, an index or a label again.
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include <cmath>
 #include <memory>
-#include <mutex>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "arrays.h"
+#include "text/text_module.h"
 #include "train.h"
-
-namespace py = pybind11;
 
 namespace fedward {
 namespace {
 
-// Arrays are taken as they are: a wrong type or layout is refused, never converted behind the caller's back.
-using Floats = py::array_t<float, py::array::c_style>;
-using Doubles = py::array_t<double, py::array::c_style>;
-using Numbers = py::array_t<std::int64_t, py::array::c_style>;
-
-[[noreturn]] void refuse(const std::string& why) { throw std::invalid_argument(why); }
-
-std::string shape_of(const py::array& array) {
-  std::string text = "(";
-  for (py::ssize_t i = 0; i < array.ndim(); ++i) text += std::to_string(array.shape(i)) + ", ";
-  return text + ")";
-}
-
-void check_aligned(const py::array& array) {
-  if (!(array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_)) refuse("an array must be aligned in memory");
-}
-
-// Networks are costly to set up: those that are not in use wait here for the next call of any thread.
 class Engine {
  public:
   Engine(int channels, int height, int width, const std::vector<Description>& layers, std::int64_t parameters,
@@ -46,10 +23,10 @@ class Engine {
   Floats train(const Floats& start, const Floats& x, const Numbers& y, const Numbers& order,
                const std::vector<std::int64_t>& sizes, float learning_rate, float momentum, float weight_decay,
                double bound) {
-    check_model(start);
+    check_model(start, plan_.parameters);
     const Data data = checked(x, y, order);
     check_steps(sizes, order.size());
-    if (!(bound >= 0)) refuse("bound must be positive, or 0 for none, got " + std::to_string(bound));
+    check_bound(bound);
     Floats update(plan_.parameters);
     run([&](Network& network) {
       fedward::train(network, start.data(), data, sizes, order.data(),
@@ -59,7 +36,7 @@ class Engine {
   }
 
   Floats gradient(const Floats& model, const Floats& x, const Numbers& y, const Numbers& index) {
-    check_model(model);
+    check_model(model, plan_.parameters);
     const Data data = checked(x, y, index);
     if (index.size() == 0) refuse("a gradient needs at least one example");
     Floats found(plan_.parameters);
@@ -71,12 +48,9 @@ class Engine {
 
   Doubles clipped_sum(const Floats& model, const Floats& x, const Numbers& y, const Numbers& index,
                       const std::vector<double>& bounds) {
-    check_model(model);
+    check_model(model, plan_.parameters);
     const Data data = checked(x, y, index);
-    if (bounds.size() != 1 && bounds.size() != std::size_t(plan_.convolutions()))
-      refuse("clip bounds must be 1 or one for each layer, got " + std::to_string(bounds.size()));
-    for (const double bound : bounds)
-      if (!(bound > 0) || std::isinf(bound)) refuse("clip bound must be positive and finite, got " + std::to_string(bound));
+    check_clip_bounds(bounds, plan_.convolutions());
     Doubles found(plan_.parameters);
     run([&](Network& network) {
       fedward::clipped_sum(network, model.data(), data, index.data(), index.size(), bounds, found.mutable_data());
@@ -85,11 +59,9 @@ class Engine {
   }
 
   Floats scores(const Floats& model, const Floats& x, std::int64_t first, std::int64_t count) {
-    check_model(model);
+    check_model(model, plan_.parameters);
     check_examples(x);
-    if (first < 0 || count < 0 || first > x.shape(0) - count)
-      refuse("there are " + std::to_string(x.shape(0)) + " examples, " + std::to_string(count) + " were asked for from " +
-             std::to_string(first) + " on");
+    check_span(first, count, x.shape(0));
     Floats found({py::ssize_t(count), py::ssize_t(plan_.classes())});
     run([&](Network& network) {
       fedward::scores(network, model.data(), x.data(), first, count, found.mutable_data());
@@ -102,20 +74,6 @@ class Engine {
   const char* instructions() const { return kernels_.name; }
 
  private:
-  void check_model(const Floats& model) const {
-    check_aligned(model);
-    if (model.ndim() != 1 || model.shape(0) != plan_.parameters)
-      refuse("parameters must have shape (" + std::to_string(plan_.parameters) + ",), got " + shape_of(model));
-  }
-
-  static void check_steps(const std::vector<std::int64_t>& sizes, std::int64_t order) {
-    for (const std::int64_t size : sizes) {
-      if (size < 1 || size > order) refuse("a step of " + std::to_string(size) + " examples does not fit the order");
-      order -= size;
-    }
-    if (order != 0) refuse("the steps leave " + std::to_string(order) + " examples of the order");
-  }
-
   void check_examples(const Floats& x) const {
     check_aligned(x);
     const Grid& grid = plan_.input();
@@ -130,48 +88,18 @@ class Engine {
 
   Data checked(const Floats& x, const Numbers& y, const Numbers& index) const {
     check_examples(x);
-    check_aligned(y);
-    check_aligned(index);
-    if (y.ndim() != 1 || y.shape(0) != x.shape(0))
-      refuse("there must be one label for each example, got " + shape_of(y) + " for " + shape_of(x));
-    if (index.ndim() != 1) refuse("the order of examples must be one row, got " + shape_of(index));
-    const std::int64_t examples = x.shape(0), classes = plan_.classes();
-    for (py::ssize_t i = 0; i < index.size(); ++i) {
-      const std::int64_t example = index.data()[i];
-      if (example < 0 || example >= examples)
-        refuse("example " + std::to_string(example) + " does not exist: there are " + std::to_string(examples));
-      const std::int64_t label = y.data()[example];
-      if (label < 0 || label >= classes)
-        refuse("label " + std::to_string(label) + " does not exist: there are " + std::to_string(classes) + " classes");
-    }
+    check_order(index, y, x.shape(0), plan_.classes());
     return {x.data(), y.data()};
   }
 
   template <class Work>
   void run(Work&& work) {
-    const py::gil_scoped_release others_may_run;
-    std::unique_ptr<Network> network = borrow();
-    work(*network);
-    const std::lock_guard<std::mutex> guard(mutex_);
-    idle_.push_back(std::move(network));
-  }
-
-  std::unique_ptr<Network> borrow() {
-    {
-      const std::lock_guard<std::mutex> guard(mutex_);
-      if (!idle_.empty()) {
-        std::unique_ptr<Network> network = std::move(idle_.back());
-        idle_.pop_back();
-        return network;
-      }
-    }
-    return std::make_unique<Network>(plan_, kernels_);
+    idle_.lend([&] { return std::make_unique<Network>(plan_, kernels_); }, work);
   }
 
   const Kernels& kernels_;
   const Plan plan_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Network>> idle_;
+  Idle<Network> idle_;
 };
 
 Description::Kind kind_named(const std::string& name) {
@@ -215,6 +143,7 @@ PYBIND11_MODULE(_engine, m) {
       .def_property_readonly("classes", &Engine::classes)
       .def_property_readonly("chunk", &Engine::chunk)
       .def_property_readonly("instructions", &Engine::instructions);
+  define_text(m);
   m.def("instruction_set", [](const std::string& name) { return std::string(kernels_named(name.c_str()).name); },
         arg("name") = "auto", "The instruction set of a name, if this processor has it.");
 }

@@ -1,23 +1,10 @@
 #include "train.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace fedward {
 namespace {
-
-// The same two numbers as in local/per_example/engine.py: a little less than the bound pays for rounding, and a
-// gradient so many times its bound can no longer be scaled down with full precision.
-const double kMargin = 1.0 - std::ldexp(1.0, -18);
-const double kMost = std::ldexp(1.0, 100);
-
-// Calls `work(first, count)` for the examples of a batch, a chunk at a time.
-template <class Work>
-void in_chunks(std::int64_t count, int chunk, Work&& work) {
-  for (std::int64_t first = 0; first < count; first += chunk)
-    work(first, static_cast<int>(std::min<std::int64_t>(chunk, count - first)));
-}
 
 void add_batch(Network& network, const Data& data, const std::int64_t* index, std::int64_t count, float* gradient) {
   const float scale = 1.0f / static_cast<float>(count);
@@ -31,39 +18,6 @@ template <class Number>
 void unpack(const Plan& plan, const std::vector<Number>& packed, Number* flat) {
   for (std::size_t i = 0; i < packed.size(); ++i)
     if (plan.flat_at[i] >= 0) flat[plan.flat_at[i]] = packed[i];
-}
-
-double distance(const std::vector<float>& from, const std::vector<float>& to) {
-  double sum = 0;
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const double moved = double(to[i]) - double(from[i]);
-    sum += moved * moved;
-  }
-  return std::sqrt(sum);
-}
-
-// Back into the ball. False if there is no way back: the server rejects such a model, a projected one it would not see.
-bool project(const std::vector<float>& centre, double bound, std::vector<float>& weights) {
-  const double far = distance(centre, weights);
-  if (!std::isfinite(far)) return false;
-  if (far > bound) {
-    const double scale = bound / far * kMargin;
-    for (std::size_t i = 0; i < weights.size(); ++i)
-      weights[i] = static_cast<float>(centre[i] + (double(weights[i]) - double(centre[i])) * scale);
-  }
-  return true;
-}
-
-// What each layer's gradient is multiplied by; false if it cannot be clipped and counts for nothing.
-bool scales_for(std::vector<double>& squares, const std::vector<double>& bounds, std::vector<double>& scales) {
-  const bool whole = bounds.size() == 1;
-  if (whole) std::fill(squares.begin(), squares.end(), std::accumulate(squares.begin(), squares.end(), 0.0));
-  for (std::size_t l = 0; l < squares.size(); ++l) {
-    const double bound = bounds[whole ? 0 : l], norm = std::sqrt(squares[l]);
-    if (!std::isfinite(norm) || norm > bound * kMost) return false;
-    scales[l] = std::min(1.0, bound / norm * kMargin);
-  }
-  return true;
 }
 
 // The clipped gradients of one layer, added up. Where it has one output pixel, an example's gradient is the outer
@@ -121,20 +75,13 @@ class Clipped {
 
 void train(Network& network, const float* start, const Data& data, const std::vector<std::int64_t>& sizes,
            const std::int64_t* order, const Steps& steps, float* update) {
-  std::vector<float> weights = network.packed(start), gradient(weights.size());
-  const std::vector<float> centre = steps.bound > 0 ? weights : std::vector<float>();
-  // Without momentum a step's velocity is its gradient.
-  std::vector<float> velocity(steps.momentum > 0 ? weights.size() : 0);
-  for (const std::int64_t size : sizes) {
-    network.set(weights.data(), true);
-    std::fill(gradient.begin(), gradient.end(), 0.0f);
-    add_batch(network, data, order, size, gradient.data());
-    network.kernels.step(weights.data(), velocity.empty() ? nullptr : velocity.data(), gradient.data(), weights.size(),
-                         steps.learning_rate, steps.momentum, steps.weight_decay);
-    if (steps.bound > 0 && !project(centre, steps.bound, weights)) break;
-    order += size;
-  }
-  unpack(network.plan, weights, update);
+  const std::vector<float> reached = take_steps(
+      network.kernels, network.packed(start), sizes, order, steps,
+      [&](const float* weights, const std::int64_t* index, std::int64_t count, float* gradient) {
+        network.set(weights, true);
+        add_batch(network, data, index, count, gradient);
+      });
+  unpack(network.plan, reached, update);
   for (std::int64_t i = 0; i < network.plan.parameters; ++i) update[i] -= start[i];
 }
 

@@ -5,13 +5,9 @@
 #include <vector>
 
 #include "network.h"
+#include "packed.h"
 
 namespace fedward {
-
-struct Steps {
-  float learning_rate = 0, momentum = 0, weight_decay = 0;
-  double bound = 0;  // of the distance from the start, after every step; 0: none
-};
 
 // SGD. Step s uses the next sizes[s] of `order`. Writes where the training ended minus `start`, both flat.
 void train(Network& network, const float* start, const Data& data, const std::vector<std::int64_t>& sizes,
