@@ -176,7 +176,7 @@ class Twice(nn.Module):
         (Stages(nn.ReLU()), "Stages"),
         (nn.Dropout(), "Dropout"),
         (nn.BatchNorm2d(1), "BatchNorm2d"),
-        (nn.GroupNorm(1, 1), "GroupNorm"),
+        (nn.LayerNorm(4), "LayerNorm"),
         (nn.Tanh(), "Tanh"),
         (nn.LeakyReLU(), "LeakyReLU"),
         (nn.Conv1d(1, 1, 1), "Conv1d"),
