@@ -9,8 +9,8 @@ from torch.nn.functional import relu
 class Residual(nn.Module):
     """relu(path(x) + shortcut(x)).
 
-    A stack of these in ``nn.Sequential`` is trained by the native engine if the two are made of layers that it
-    knows: no forward pass of one's own has to be written, and none has to be understood.
+    Stacks of these in ``nn.Sequential`` need no forward pass of their own, so the native engine can train
+    them: it takes the block if it knows the layers of both parts.
 
     Args:
       path: what is learned, F in the paper.

@@ -191,26 +191,34 @@ void input_tile(const Convolution& conv, const float* out_gradient, const std::i
     }
 }
 
+template <int vectors>
+inline __attribute__((always_inline)) void send_back(const Convolution& conv, int first, int pixels, int segment,
+                                                     int tap, const float* out_gradient, const float* transposed,
+                                                     float* in_gradient) {
+  const float* panel = transposed + (std::ptrdiff_t(segment) * conv.segment + tap) * conv.columns;
+  float* to = in_gradient + segment * conv.segment_step + tap;
+  with_rows<kRows>(pixels - first, [&](auto count) {
+    input_tile<decltype(count)::count, vectors>(conv, out_gradient, conv.output_at + first, panel, to,
+                                                conv.input_at + first);
+  });
+}
+
 void input_gradient(const Convolution& conv, int examples, const float* out_gradient, const float* transposed,
                     float* in_gradient) {
   const int pixels = examples * conv.pixels;
-  const auto send_back = [&](int first, int s, int tap, auto vectors) {
-    const float* panel = transposed + (std::ptrdiff_t(s) * conv.segment + tap) * conv.columns;
-    float* to = in_gradient + s * conv.segment_step + tap;
-    with_rows<kRows>(pixels - first, [&](auto count) {
-      input_tile<decltype(count)::count, decltype(vectors)::count>(
-          conv, out_gradient, conv.output_at + first, panel, to, conv.input_at + first);
-    });
-  };
-  if (conv.weights() <= kCached) {
+  if (conv.weights() <= 2 * kCached) {
     for (int first = 0; first < pixels; first += kRows)
       for (int s = 0; s < conv.segments; ++s)
-        for_each_panel(conv.segment, [&](int tap, auto vectors) { send_back(first, s, tap, vectors); });
+        for_each_panel(conv.segment, [&](int tap, auto vectors) {
+          send_back<decltype(vectors)::count>(conv, first, pixels, s, tap, out_gradient, transposed, in_gradient);
+        });
     return;
   }
+  // Large weights: as in forward().
   for (int s = 0; s < conv.segments; ++s)
     for_each_panel(conv.segment, [&](int tap, auto vectors) {
-      for (int first = 0; first < pixels; first += kRows) send_back(first, s, tap, vectors);
+      for (int first = 0; first < pixels; first += kRows)
+        send_back<decltype(vectors)::count>(conv, first, pixels, s, tap, out_gradient, transposed, in_gradient);
     });
 }
 

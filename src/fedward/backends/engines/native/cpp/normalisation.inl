@@ -6,16 +6,13 @@ inline Vector narrowed(const double* from) {
   return found;
 }
 
-// Calls `work` with the offset of each pixel of an example.
+// Calls `work` with where each row of an example begins in two grids; a row is `width` pixels of `stride` floats.
 template <class Work>
-inline __attribute__((always_inline)) void for_each_pixel(const Grid& grid, Work&& work) {
-  for (int h = 0; h < grid.height; ++h) {
-    std::ptrdiff_t pixel = grid.at(h, 0);
-    for (int w = 0; w < grid.width; ++w, pixel += grid.stride) work(pixel, h, w);
-  }
+inline __attribute__((always_inline)) void for_each_row(const Grid& one, const Grid& other, Work&& work) {
+  for (int h = 0; h < one.height; ++h) work(one.at(h, 0), other.at(h, 0));
 }
 
-// The sum of a vector over pixels, in double precision: a float loses what thousands of pixels add to it.
+// The sum of a vector over pixels: of a row in single precision, of the rows in double precision.
 struct Sum {
   Doubles low{}, high{};
 
@@ -49,7 +46,12 @@ inline __attribute__((always_inline)) void for_each_group(const Normalisation& n
 void measure(const Normalisation& norm, const Grid& from, const float* in, float* means, float* factors, double* sums) {
   for (int channel = 0; channel < from.stride; channel += kLanes) {
     Sum sum;
-    for_each_pixel(from, [&](std::ptrdiff_t pixel, int, int) { sum.add(load(in + pixel + channel)); });
+    for_each_row(from, from, [&](std::ptrdiff_t row, std::ptrdiff_t) {
+      const float* x = in + row + channel;
+      Vector values{};
+      for (int w = 0; w < from.width; ++w, x += from.stride) values += load(x);
+      sum.add(values);
+    });
     sum.write(sums + channel);
   }
   const auto part = [&](int channel) { return sums[channel]; };
@@ -57,9 +59,14 @@ void measure(const Normalisation& norm, const Grid& from, const float* in, float
   for (int channel = 0; channel < from.stride; channel += kLanes) {
     const Vector mean = load(means + channel);
     Sum sum;
-    for_each_pixel(from, [&](std::ptrdiff_t pixel, int, int) {
-      const Vector apart = load(in + pixel + channel) - mean;
-      sum.add(apart * apart);
+    for_each_row(from, from, [&](std::ptrdiff_t row, std::ptrdiff_t) {
+      const float* x = in + row + channel;
+      Vector squares{};
+      for (int w = 0; w < from.width; ++w, x += from.stride) {
+        const Vector apart = load(x) - mean;
+        squares += apart * apart;
+      }
+      sum.add(squares);
     });
     sum.write(sums + channel);
   }
@@ -77,9 +84,13 @@ void normalise(const Normalisation& norm, const Grid& from, const Grid& to, int 
       const Vector mean = load(means + channel), factor = load(factors + channel);
       const Vector weight = norm.affine ? load(parameters + channel) * factor : factor;
       const Vector bias = norm.affine ? load(parameters + from.stride + channel) : Vector{};
-      for_each_pixel(from, [&](std::ptrdiff_t pixel, int h, int w) {
-        const Vector value = (load(in + pixel + channel) - mean) * weight + bias;
-        store(out + to.at(h, w) + channel, to.rectified ? positive(value) : value);
+      for_each_row(from, to, [&](std::ptrdiff_t row, std::ptrdiff_t out_row) {
+        const float* x = in + row + channel;
+        float* y = out + out_row + channel;
+        for (int w = 0; w < from.width; ++w, x += from.stride, y += from.stride) {
+          const Vector value = (load(x) - mean) * weight + bias;
+          store(y, to.rectified ? positive(value) : value);
+        }
       });
     }
   }
@@ -102,10 +113,11 @@ void send_back_normalised(const Normalisation& norm, const Grid& from, const Gri
     const Vector mean = load(means + channel), factor = load(factors + channel);
     const Vector share = norm.affine ? load(parameters + channel) * factor : factor;
     const Vector shift = narrowed(sums + channel), slope = narrowed(projected + channel) * factor;
-    for_each_pixel(from, [&](std::ptrdiff_t pixel, int h, int w) {
-      const Vector gradient = load(out_gradient + to.at(h, w) + channel);
-      float* sent = in_gradient + pixel + channel;
-      store(sent, load(sent) + (gradient * share - shift - (load(in + pixel + channel) - mean) * slope));
+    for_each_row(from, to, [&](std::ptrdiff_t row, std::ptrdiff_t out_row) {
+      const float *x = in + row + channel, *g = out_gradient + out_row + channel;
+      float* sent = in_gradient + row + channel;
+      for (int w = 0; w < from.width; ++w, x += from.stride, g += from.stride, sent += from.stride)
+        store(sent, load(sent) + (load(g) * share - shift - (load(x) - mean) * slope));
     });
   }
 }
@@ -119,10 +131,15 @@ void normalise_gradient(const Normalisation& norm, const Grid& from, const Grid&
     for (int channel = 0; channel < from.stride; channel += kLanes) {
       const Vector mean = load(means + channel), factor = load(factors + channel);
       Sum sum, along;
-      for_each_pixel(from, [&](std::ptrdiff_t pixel, int h, int w) {
-        const Vector gradient = load(out_gradient + to.at(h, w) + channel);
-        sum.add(gradient);
-        along.add(gradient * ((load(in + pixel + channel) - mean) * factor));
+      for_each_row(from, to, [&](std::ptrdiff_t row, std::ptrdiff_t out_row) {
+        const float *x = in + row + channel, *g = out_gradient + out_row + channel;
+        Vector gradients{}, products{};
+        for (int w = 0; w < from.width; ++w, x += from.stride, g += from.stride) {
+          gradients += load(g);
+          products += load(g) * ((load(x) - mean) * factor);
+        }
+        sum.add(gradients);
+        along.add(products);
       });
       sum.write(sums + channel);
       along.write(projected + channel);

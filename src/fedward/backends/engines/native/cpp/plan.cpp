@@ -14,7 +14,7 @@ constexpr std::ptrdiff_t kChunkFloats = 64 * 1024;
 // share them as have, by this factor, as many activations. But a chunk never has more floats than the last number.
 constexpr std::int64_t kManyParameters = 512 * 1024;
 constexpr std::ptrdiff_t kShare = 3;
-constexpr std::ptrdiff_t kMostFloats = 8 * 1024 * 1024;
+constexpr std::ptrdiff_t kMostFloats = 7680 * 1024;
 // The packed parameters of a model.
 constexpr std::int64_t kMostParameters = std::int64_t(1) << 28;
 
@@ -138,7 +138,8 @@ void check_parameters(const Layer& layer, const Description& from, const Grid& i
 }
 
 // For each packed parameter of a layer its place in the flat vector, or -1.
-void pack_convolution(const Layer& layer, const Description& from, const Grid& in, int lanes, std::vector<std::int64_t>& flat_at) {
+void pack_convolution(const Layer& layer, const Description& from, const Grid& in, int lanes,
+                      std::vector<std::int64_t>& flat_at) {
   const Convolution& conv = layer.convolution;
   const int panel = 2 * lanes;
   const std::int64_t high = from.kernel_height, wide = from.kernel_width, channels = in.channels;
