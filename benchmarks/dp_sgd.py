@@ -52,7 +52,17 @@ def cifar_cnn() -> tuple[nn.Module, Tensor]:
     return nn.Sequential(*blocks, nn.Flatten(), nn.Linear(512, 10)), torch.rand(BATCH, 3, 32, 32)
 
 
-MODELS: dict[str, Callable[[], tuple[nn.Module, Tensor]]] = {"MNIST CNN": mnist_cnn, "CIFAR CNN": cifar_cnn}
+def resnet() -> tuple[nn.Module, Tensor]:
+    return build("resnet18_light", input_shape=(3, 32, 32), num_classes=10, seed=1), torch.rand(
+        BATCH, 3, 32, 32
+    )
+
+
+MODELS: dict[str, Callable[[], tuple[nn.Module, Tensor]]] = {
+    "MNIST CNN": mnist_cnn,
+    "CIFAR CNN": cifar_cnn,
+    "ResNet-18": resnet,
+}
 
 
 def generic_steps(module: nn.Module, x: Tensor, y: Tensor) -> Step:
@@ -154,6 +164,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=40, help="how often each engine takes its turn")
+    parser.add_argument("--only", choices=list(MODELS), help="one model")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     engines = [engine for engine in ENGINES if engine != "fedward, native" or native.available()]
@@ -167,7 +178,7 @@ def main() -> None:
     print(
         f"{'model':<10} {'engine':<20} {'samples/s':>10} {'of Opacus':>10} {'peak MB':>8} {'beyond SGD':>11}"
     )
-    for model in MODELS:
+    for model in [arguments.only] if arguments.only else MODELS:
         steps = {engine: make(engine, model) for engine in engines}
         for step in steps.values():
             step()

@@ -22,7 +22,7 @@ from fedward.models.digits_cnn import digits_cnn
 from fedward.models.lfw_cnn import lfw_cnn
 from fedward.models.logistic_regression import logistic_regression
 from fedward.models.mnist_cnn import mnist_cnn
-from fedward.models.resnet18_light import Block
+from fedward.models.resnet18_light import block
 from models.model_examples import SHAPES, inputs, made
 
 
@@ -113,6 +113,7 @@ NATIVE = {
     "linear_head",
     "logistic_regression",
     "mlp",
+    "resnet18_light",
 }
 
 
@@ -216,12 +217,12 @@ def test_resnet18_has_eighteen_layers_and_normalises_each_convolution_by_groups(
 
 
 def test_a_residual_block_adds_its_input() -> None:
-    block = Block(8, 8)
-    for parameter in block.path.parameters():
+    same = block(8, 8)
+    for parameter in same.path.parameters():
         nn.init.zeros_(parameter)
     x = torch.rand(2, 8, 4, 4)
-    assert torch.equal(block(x), x)
-    assert Block(8, 16, stride=2)(x).shape == (2, 16, 2, 2)
+    assert torch.equal(same(x), x)
+    assert block(8, 16, stride=2)(x).shape == (2, 16, 2, 2)
 
 
 def test_faces_of_other_sizes_are_read_and_too_small_ones_refused() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
-from torch.nn.functional import relu
+from torch import nn
 
 from fedward.models import shapes
+from fedward.models.residual import Residual
 
 SHAPE = (3, 32, 32)
 CHANNELS = (32, 64, 128, 256)
@@ -35,29 +35,21 @@ def resnet18_light(*, input_shape: tuple[int, ...] = SHAPE, num_classes: int = 1
     layers: list[nn.Module] = [
         *_convolution(3, first, 3, 1),
         nn.ReLU(),
-        Block(first, first),
-        Block(first, first),
+        block(first, first),
+        block(first, first),
     ]
     into = first
     for channels in rest:
-        layers += [Block(into, channels, stride=2), Block(channels, channels)]
+        layers += [block(into, channels, stride=2), block(channels, channels)]
         into = channels
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(into, num_classes))
 
 
-class Block(nn.Module):
-    """relu(F(x) + x), with F two normalised convolutions; where shapes change x goes through one of 1 x 1."""
-
-    def __init__(self, into: int, out: int, stride: int = 1) -> None:
-        super().__init__()
-        self.path = nn.Sequential(
-            *_convolution(into, out, 3, stride), nn.ReLU(), *_convolution(out, out, 3, 1)
-        )
-        same = stride == 1 and into == out
-        self.shortcut = nn.Identity() if same else nn.Sequential(*_convolution(into, out, 1, stride))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return relu(self.path(x) + self.shortcut(x))
+def block(into: int, out: int, stride: int = 1) -> Residual:
+    """Two normalised convolutions and a way around them; where shapes change it is one of 1 x 1."""
+    path = nn.Sequential(*_convolution(into, out, 3, stride), nn.ReLU(), *_convolution(out, out, 3, 1))
+    same = stride == 1 and into == out
+    return Residual(path, nn.Identity() if same else nn.Sequential(*_convolution(into, out, 1, stride)))
 
 
 def _convolution(into: int, out: int, kernel: int, stride: int) -> tuple[nn.Module, nn.Module]:

@@ -21,11 +21,15 @@ from fedward.core.examples import Examples
 from fedward.core.parameters import ParameterSpec
 from fedward.core.types import LocalTrainer
 from fedward.local import SGD
+from fedward.models.residual import Residual
 from support import flat_inputs
 
 Array = np.ndarray[Any, Any]
 # Nearer to a kink than this, rounding may decide on which side a float falls.
 CLEAR = 1e-5
+# A group of activations whose deviation is a smaller part than this of the largest, or of 1, magnifies what
+# they were rounded by.
+SPREAD = 0.03
 # Of sums in float32: what the rounding of a few hundred additions comes to, in parts of what is added up.
 ROUNDING = 128 * 2.0**-24
 
@@ -91,7 +95,7 @@ class Kinks:
     """How near a pass came to a place where a ReLU or a largest-pool has no derivative.
 
     Nearer than rounding, two right implementations may fall to different sides. Exact zeros and ties are
-    no such place: there is a rule for them.
+    no such place: there is a rule for them. A normalisation that magnifies rounding is such a place.
     """
 
     nearest: float = math.inf
@@ -111,6 +115,13 @@ def _hook(kinks: Kinks) -> Any:
         (x,) = inputs
         if isinstance(layer, nn.ReLU):
             kinks.saw(x.detach())
+        elif isinstance(layer, Residual):
+            with torch.no_grad():
+                kinks.saw(layer.path(x) + layer.shortcut(x))
+        elif isinstance(layer, nn.GroupNorm):
+            groups = x.detach().reshape(len(x), layer.num_groups, -1)
+            if bool((groups.std(-1, correction=0) < SPREAD * groups.abs().amax(-1).clamp(min=1)).any()):
+                kinks.nearest = 0.0
         elif isinstance(layer, nn.MaxPool2d):
             (kh, kw), (sh, sw), (ph, pw) = map(_pair, (layer.kernel_size, layer.stride, layer.padding))
             padded = pad(x.detach(), (pw, pw, ph, ph), value=-1e30)

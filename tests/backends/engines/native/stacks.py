@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from fedward.backends.engines.flat_model import flat_model
 from fedward.core.parameters import FlatModule, ParameterSpec
+from fedward.models.residual import Residual
 
 _Pair = tuple[int, int]
 # Of channels: also those that are no multiple of a vector.
@@ -62,6 +63,7 @@ class _Built:
     height: int
     width: int
     layers: list[nn.Module] = field(default_factory=list)
+    learns: bool = False  # some layer so far has parameters
 
     def sides(self) -> tuple[int, int]:
         return self.height, self.width
@@ -101,7 +103,7 @@ def _convolution(built: _Built) -> None:
             bias=built.coin(),
         )
     )
-    built.channels = outputs
+    built.channels, built.learns = outputs, True
 
 
 def _pool(built: _Built, kind: type[nn.Module], **options: Any) -> None:
@@ -140,7 +142,60 @@ def _identity(built: _Built) -> None:
     built.layers.append(nn.Identity())
 
 
-_FOR_IMAGES = (_convolution,) * 3 + (_largest, _mean, _adaptive) * 2 + (_relu,) * 3 + (_identity,)
+def _normalisation(built: _Built) -> None:
+    """Groups of four numbers or more: of fewer, the rounding of one is that of all.
+
+    Never before the first layer with parameters: there PyTorch 2.13 crashes, on the loop's layout of memory, in
+    the backward pass, because the normalisation's input needs no gradient.
+    """
+    if not built.learns:
+        return
+    divisors = [n for n in range(1, built.channels + 1) if built.channels % n == 0]
+    values = built.channels * built.height * built.width
+    if groups := [n for n in divisors if values // n >= 4]:
+        built.layers.append(
+            nn.GroupNorm(built.rng.choice(groups), built.channels, affine=built.rng.random() < 0.8)
+        )
+
+
+def _way(built: _Built, outputs: int, kernel: _Pair, stride: _Pair) -> list[nn.Module]:
+    """A convolution between what may stand before and after it; both ways of a block end with one shape."""
+    before, after = copy.copy(built), copy.copy(built)
+    before.layers, after.layers, after.channels, after.learns = [], [], outputs, True
+    for _ in range(built.rng.randint(0, 1)):
+        built.rng.choice([_relu, _normalisation, _identity])(before)
+    padding = (kernel[0] // 2, kernel[1] // 2)
+    middle = nn.Conv2d(built.channels, outputs, kernel, stride=stride, padding=padding, bias=built.coin())
+    after.after(kernel, stride, padding)
+    for _ in range(built.rng.randint(0, 2)):
+        built.rng.choice([_normalisation, _normalisation, _relu])(after)
+    return [*before.layers, middle, *after.layers]
+
+
+def _residual(built: _Built) -> None:
+    stride = built.pair(1, 2) if built.coin() else (1, 1)
+    outputs = built.rng.choice([built.channels, built.rng.choice([5, 6, 9, 16, 17])])
+    outputs = min(outputs, max(1, _MOST_FLOATS // (built.height * built.width)))
+    path = _way(built, outputs, (built.rng.choice([1, 3, 5]), built.rng.choice([1, 3])), stride)
+    same = stride == (1, 1) and outputs == built.channels
+    around: list[nn.Module] = [] if same else _way(built, outputs, (1, 1), stride)
+    if same and built.rng.random() < 0.3:  # a block within the block
+        path.insert(built.rng.choice([0, len(path)]), Residual(nn.Conv2d(outputs, outputs, 1), nn.Identity()))
+    if same and built.rng.random() < 0.2:
+        path = []
+    shortcut = nn.Sequential(*around) if around or built.coin() else nn.Identity()
+    built.layers.append(Residual(nn.Sequential(*path), shortcut))
+    built.after((1, 1), stride, (0, 0))
+    built.channels, built.learns = outputs, built.learns or bool(path or around)
+
+
+_FOR_IMAGES = (
+    (_normalisation, _residual) * 3
+    + (_convolution,) * 3
+    + (_largest, _mean, _adaptive) * 2
+    + (_relu,) * 3
+    + (_identity,)
+)
 
 
 def _linears(built: _Built) -> None:
@@ -213,6 +268,34 @@ def stack_of(*layers: nn.Module, shape: tuple[int, ...], seed: int = 0) -> Stack
     with torch.no_grad():
         classes = module(torch.zeros(1, *shape)).shape[1]
     return Stack(module, shape, classes)
+
+
+def small_resnet(seed: int = 0) -> Stack:
+    """A block within a block, one with a projection and one without; odd numbers of groups."""
+    inner = Residual(
+        nn.Sequential(nn.GroupNorm(5, 5, affine=False), nn.Conv2d(5, 5, 3, padding=1)), nn.Identity()
+    )
+    return stack_of(
+        nn.Conv2d(2, 5, 3, padding=1, bias=False),
+        nn.GroupNorm(5, 5),
+        nn.ReLU(),
+        Residual(nn.Sequential(inner, nn.Conv2d(5, 5, 3, padding=1), nn.GroupNorm(1, 5)), nn.Identity()),
+        Residual(
+            nn.Sequential(
+                nn.Conv2d(5, 9, 3, stride=2, padding=1, bias=False),
+                nn.GroupNorm(3, 9),
+                nn.ReLU(),
+                nn.Conv2d(9, 9, 3, padding=1, bias=False),
+                nn.GroupNorm(9, 9),
+            ),
+            nn.Sequential(nn.Conv2d(5, 9, 1, stride=2, bias=False), nn.GroupNorm(3, 9)),
+        ),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(9, 4),
+        shape=(2, 10, 9),
+        seed=seed,
+    )
 
 
 def small_cnn(seed: int = 0) -> Stack:

@@ -16,6 +16,8 @@ from backends.engines.native.oracles import engine_of
 from backends.engines.native.stacks import Stack, random_stack
 from fedward.backends.engines.native.describe import Described, NotCovered, describe
 from fedward.core.parameters import ParameterSpec
+from fedward.models import build
+from fedward.models.residual import Residual
 
 
 def described(module: nn.Module, *shape: int) -> Described:
@@ -94,7 +96,8 @@ def test_random_stacks_are_covered(seed: int) -> None:
     stack = random_stack(seed)
     found = described(stack.module, *stack.shape)
     expected = [layer for layer in stack.layers if not isinstance(layer, (nn.Flatten, nn.Identity))]
-    assert len(found.layers) == len(expected)
+    # A block is a branch, a shortcut, a sum and a ReLU.
+    assert len(found.layers) == len(expected) + 3 * sum(isinstance(each, Residual) for each in expected)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +121,15 @@ def test_random_stacks_are_covered(seed: int) -> None:
         ((nn.AdaptiveAvgPool2d([3, None]), *ending(2 * 3 * 5)), (2, 4, 5)),  # type: ignore[arg-type]
         ((nn.AdaptiveAvgPool2d((None, None)), *ending(2 * 4 * 5)), (2, 4, 5)),
         ((nn.AdaptiveAvgPool2d((9, 1)), *ending(2 * 9)), (2, 4, 5)),
+        ((nn.GroupNorm(3, 6), nn.Linear(6, 2)), (6,)),
+        ((nn.GroupNorm(2, 2, eps=0.3, affine=False), *ending(40)), (2, 4, 5)),
+        ((Residual(nn.Identity(), nn.Identity()), *ending(40)), (2, 4, 5)),
+        ((Residual(nn.Sequential(), nn.ReLU()), *ending(40)), (2, 4, 5)),
+        ((nn.ReLU(), Residual(nn.ReLU(), nn.AvgPool2d(1)), *ending(40)), (2, 4, 5)),
+        ((Residual(nn.Linear(6, 6), nn.Sequential(nn.Linear(6, 3), nn.Linear(3, 6))), nn.Linear(6, 2)), (6,)),
+        ((nn.Flatten(), Residual(nn.Linear(40, 40), nn.ReLU()), nn.Linear(40, 2)), (2, 4, 5)),
+        ((Residual(nn.Conv2d(2, 2, 3, padding=1), nn.MaxPool2d(3, 1, 1)), *ending(40)), (2, 4, 5)),
+        ((Residual(nn.Conv2d(2, 3, 5, 2, 2), nn.Conv2d(2, 3, 1, 2)), *ending(18)), (2, 4, 5)),
     ],
     ids=str,
 )
@@ -125,6 +137,95 @@ def test_forms_that_torch_takes_mean_here_what_they_mean_there(
     layers: tuple[nn.Module, ...], shape: tuple[int, ...]
 ) -> None:
     assert_scores_agree(nn.Sequential(*layers), *shape)
+
+
+def test_a_residual_block_becomes_a_branch_its_two_ways_and_their_sum() -> None:
+    path = nn.Sequential(nn.Conv2d(2, 4, 3, padding=1, bias=False), nn.GroupNorm(2, 4))
+    module = nn.Sequential(Residual(path, nn.Conv2d(2, 4, 1)), *ending(4 * 12))
+    assert kinds(described(module, 2, 3, 4)) == [
+        *("branch", "convolution", "normalisation", "shortcut", "convolution", "sum", "relu", "convolution")
+    ]
+    normalisation = described(module, 2, 3, 4).layers[2]
+    assert normalisation == {
+        "kind": "normalisation",
+        "groups": 2,
+        "epsilon": 1e-5,
+        "weight_at": 72,
+        "bias_at": 76,
+    }
+    assert_scores_agree(module, 2, 3, 4)
+
+
+def test_a_block_that_something_was_done_to_is_refused() -> None:
+    class Scaled(Residual):
+        pass
+
+    def block() -> Residual:
+        return Residual(nn.Conv2d(1, 1, 1), nn.Identity())
+
+    assert (
+        reason(nn.Sequential(Scaled(nn.Identity(), nn.Identity()), *ending(16)), 1, 4, 4)
+        == "it has a layer Scaled"
+    )
+    hooked = block()
+    hooked.register_forward_hook(nothing)
+    assert reason(nn.Sequential(hooked, *ending(16)), 1, 4, 4) == "something is hooked to 0"
+    hooked = block()
+    hooked.path.register_forward_hook(nothing)
+    assert reason(nn.Sequential(hooked, *ending(16)), 1, 4, 4) == "something is hooked to 0.path"
+    frozen = block()
+    next(frozen.parameters()).requires_grad_(False)
+    assert reason(nn.Sequential(frozen, *ending(16)), 1, 4, 4) == "some of its parameters are frozen"
+    shared = nn.Conv2d(1, 1, 1)
+    module = nn.Sequential(Residual(shared, shared), *ending(16))
+    assert reason(module, 1, 4, 4) == "some of its parameters are used twice"
+    extra = block()
+    extra.register_parameter("scale", nn.Parameter(torch.ones(1)))
+    module = nn.Sequential(extra, *ending(16))
+    assert reason(module, 1, 4, 4) == "its parameter 0.scale belongs to no layer that is known"
+    assert (
+        reason(nn.Sequential(Residual(nn.Tanh(), nn.Identity()), *ending(16)), 1, 4, 4)
+        == "it has a layer Tanh"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "shortcut"),
+    [
+        (nn.Conv2d(2, 3, 1), nn.Identity()),
+        (nn.Conv2d(2, 2, 3), nn.Identity()),
+        (nn.Identity(), nn.Conv2d(2, 2, 1, stride=2)),
+        (nn.Flatten(), nn.Identity()),
+        (nn.Conv2d(2, 2, 1), nn.AdaptiveAvgPool2d(1)),  # torch would spread the one pixel over all
+    ],
+    ids=str,
+)
+def test_two_ways_that_end_differently_are_refused(path: nn.Module, shortcut: nn.Module) -> None:
+    why = "the path and the shortcut of its block 0 end with different shapes"
+    assert reason(nn.Sequential(Residual(path, shortcut), *ending(8)), 2, 4, 4) == why
+
+
+def test_a_relu_that_changes_what_both_ways_read_is_refused() -> None:
+    inplace = nn.ReLU(inplace=True)
+    for path, shortcut, name in (
+        (inplace, nn.Identity(), "0.path"),
+        (nn.Sequential(nn.Identity(), inplace), nn.Identity(), "0.path.1"),
+        (nn.Identity(), inplace, "0.shortcut"),
+        (nn.Conv2d(2, 2, 1), nn.Sequential(inplace), "0.shortcut.0"),
+        (Residual(inplace, nn.Conv2d(2, 2, 1)), nn.Identity(), "0.path.path"),
+    ):
+        module = nn.Sequential(Residual(path, shortcut), *ending(8))
+        assert reason(module, 2, 2, 2) == f"its layer {name} changes what another branch reads"
+    # Elsewhere nobody sees it.
+    path = nn.Sequential(nn.Conv2d(2, 2, 1), inplace, nn.GroupNorm(1, 2), inplace)
+    assert_scores_agree(nn.Sequential(inplace, Residual(path, nn.Identity()), inplace, *ending(8)), 2, 2, 2)
+
+
+def test_the_residual_network_of_the_package_is_covered() -> None:
+    module = build("resnet18_light", input_shape=(3, 32, 32), num_classes=10, seed=3)
+    found = kinds(described(module, 3, 32, 32))
+    assert [found.count(kind) for kind in ("convolution", "normalisation", "sum")] == [21, 20, 8]
+    assert_scores_agree(module, 3, 32, 32)
 
 
 def test_a_layer_alone_is_a_model() -> None:
@@ -176,7 +277,7 @@ class Twice(nn.Module):
         (Stages(nn.ReLU()), "Stages"),
         (nn.Dropout(), "Dropout"),
         (nn.BatchNorm2d(1), "BatchNorm2d"),
-        (nn.GroupNorm(1, 1), "GroupNorm"),
+        (nn.LayerNorm(4), "LayerNorm"),
         (nn.Tanh(), "Tanh"),
         (nn.LeakyReLU(), "LeakyReLU"),
         (nn.Conv1d(1, 1, 1), "Conv1d"),
@@ -304,12 +405,15 @@ def test_parameters_that_no_layer_uses_are_refused() -> None:
         (nn.Flatten(0), "does not flatten all of an example"),
         (nn.Flatten(1, 2), "does not flatten all of an example"),
         (nn.Linear(4, 2), "does not take one row of 4 numbers"),
+        (nn.GroupNorm(1, 3), "does not take 2 channels"),
+        (nn.Sequential(nn.MaxPool2d(4), nn.GroupNorm(2, 2)), ".1 has groups of one number"),
+        (nn.Sequential(nn.Flatten(), nn.GroupNorm(4, 32)), ".1 does not take 2 channels"),
     ],
     ids=str,
 )
 def test_an_option_that_is_not_covered_is_named_with_its_layer(layer: nn.Module, why: str) -> None:
     found = reason(nn.Sequential(nn.Sequential(nn.ReLU(), layer), *ending(8)), 2, 4, 4)
-    assert found.startswith(f"its layer 0.1 {why}")
+    assert found.startswith(f"its layer 0.1{why}" if why.startswith(".") else f"its layer 0.1 {why}")
 
 
 def test_layers_that_do_not_fit_each_other_are_refused() -> None:

@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn.modules.utils import _pair
 
 from backends.engines.native.stacks import Stack, random_stack
+from fedward.models.residual import Residual
 
 
 def options_of(stack: Stack) -> set[str]:
@@ -42,6 +43,20 @@ def options_of(stack: Stack) -> set[str]:
             found |= {f"{name} rectangular"} if len(set(_pair(layer.kernel_size))) > 1 else set()
             if isinstance(layer, nn.AvgPool2d) and any(_pair(layer.padding)):
                 found.add(f"counts padding {layer.count_include_pad}")
+        if isinstance(layer, nn.GroupNorm):
+            found |= {f"groups {layer.num_groups}", f"affine {layer.affine}"}
+        if isinstance(layer, Residual):
+            found |= {
+                f"path of {len(list(layer.path.children()))}",
+                f"shortcut {type(layer.shortcut).__name__}",
+            }
+            found |= (
+                {"block in block"}
+                if any(isinstance(each, Residual) for each in layer.path.modules())
+                else set()
+            )
+            first = next(layer.path.children(), None)
+            found |= {f"path begins with {type(first).__name__}"}
         if isinstance(layer, nn.AdaptiveAvgPool2d):
             found.add(f"adaptive {type(layer.output_size).__name__}")
             if isinstance(layer.output_size, tuple):
@@ -72,4 +87,8 @@ def test_the_random_stacks_have_every_option_of_every_layer() -> None:
     }
     wanted |= {"width 0", "width 10", "width 20", "width 30", "classes 1", "classes 2", "classes 10"}
     wanted |= {"shape of 1", "shape of 2", "shape of 3"}
+    wanted |= {"GroupNorm", "Residual", "first Residual", "affine True", "affine False"}
+    wanted |= {f"groups {n}" for n in (1, 2, 3, 5, 7, 9, 17)} | {"block in block", "path of 0", "path of 1"}
+    wanted |= {"shortcut Identity", "shortcut Sequential"}
+    wanted |= {f"path begins with {kind}" for kind in ("Conv2d", "ReLU", "GroupNorm", "Residual")}
     assert wanted <= seen, wanted - seen

@@ -20,6 +20,8 @@ class Layer:
         weight_at: int = 0,
         bias_at: int = -1,
         channels_last: bool = True,
+        groups: int = 0,
+        epsilon: float = 0.0,
     ) -> None: ...
 
 Inputs = TypeVar("Inputs", contravariant=True)

@@ -11,6 +11,7 @@ from torch import nn
 
 from fedward.backends.engines.hooks import is_changed
 from fedward.core.parameters import ParameterSpec
+from fedward.models.residual import Residual
 
 
 class NotCovered(ValueError):
@@ -37,6 +38,15 @@ class _Walk:
     flat: bool
     places: dict[str, slice]
     layers: list[dict[str, Any]] = field(default_factory=list)
+    open: list[_Shape] = field(default_factory=list)  # where branches began, and paths ended
+    shared: bool = False  # another branch reads what the next layer gets
+
+    @property
+    def shape(self) -> _Shape:
+        return self.channels, self.height, self.width, self.flat
+
+    def go_to(self, shape: _Shape) -> None:
+        self.channels, self.height, self.width, self.flat = shape
 
     def window(self, kernel: _Pair, stride: _Pair, padding: _Pair) -> None:
         if self.flat:
@@ -46,7 +56,7 @@ class _Walk:
         if self.height < 1 or self.width < 1:
             raise NotCovered("a kernel is larger than its input")
 
-    def parameters(self, name: str, layer: nn.Conv2d | nn.Linear) -> dict[str, int]:
+    def parameters(self, name: str, layer: nn.Conv2d | nn.Linear | nn.GroupNorm) -> dict[str, int]:
         prefix = f"{name}." if name else ""
         bias = -1 if layer.bias is None else self._take(f"{prefix}bias")
         return {"weight_at": self._take(f"{prefix}weight"), "bias_at": bias}
@@ -59,13 +69,30 @@ class _Walk:
 
 
 _Pair = tuple[int, int]
+_Shape = tuple[int, int, int, bool]
+
+
+class _Branch:
+    """The beginning of a residual block, in a walk."""
+
+
+class _Shortcut:
+    """The end of its path: the block's input once more."""
+
+
+class _Sum:
+    """Its end."""
+
+
+_Part = nn.Module | _Branch | _Shortcut | _Sum
 
 
 def describe(module: nn.Module, spec: ParameterSpec, shape: tuple[int, ...]) -> Described:
     """The layers of a module for examples of a shape.
 
-    Covered are ``Conv2d``, ``Linear``, ``ReLU``, ``MaxPool2d``, ``AvgPool2d``, ``AdaptiveAvgPool2d``,
-    ``Flatten`` and ``Identity``, alone or in ``Sequential``s, in any order that makes sense, in float32.
+    Covered are ``Conv2d``, ``Linear``, ``ReLU``, ``GroupNorm``, ``MaxPool2d``, ``AvgPool2d``,
+    ``AdaptiveAvgPool2d``, ``Flatten`` and ``Identity``, alone, in ``Sequential``s or in ``Residual``s, in any
+    order that makes sense, in float32.
     Anything that a subclass, a hook or a frozen parameter may have changed is not: it belongs to the loop,
     which asks the module itself.
 
@@ -81,6 +108,9 @@ def describe(module: nn.Module, spec: ParameterSpec, shape: tuple[int, ...]) -> 
     walk = _start(layers, spec, shape)
     for name, layer in layers:
         _LAYERS[type(layer)](walk, name, layer)
+        walk.shared = isinstance(layer, _Branch | _Shortcut) or (
+            walk.shared and isinstance(layer, nn.Identity | nn.Flatten)
+        )
     if not walk.flat or (walk.height, walk.width) != (1, 1):
         raise NotCovered("it does not end with one row of scores")
     if walk.places:
@@ -89,7 +119,7 @@ def describe(module: nn.Module, spec: ParameterSpec, shape: tuple[int, ...]) -> 
     return Described(first.channels, first.height, first.width, tuple(walk.layers))
 
 
-def _walk_modules(module: nn.Module, prefix: str = "") -> Iterator[tuple[str, nn.Module]]:
+def _walk_modules(module: nn.Module, prefix: str = "") -> Iterator[tuple[str, _Part]]:
     if is_changed(module):
         raise NotCovered(f"something is hooked to {prefix or 'it'}")
     if type(module) is nn.Sequential:
@@ -97,6 +127,13 @@ def _walk_modules(module: nn.Module, prefix: str = "") -> Iterator[tuple[str, nn
         for name, child in module._modules.items():
             assert child is not None
             yield from _walk_modules(child, f"{prefix}.{name}" if prefix else name)
+    elif type(module) is Residual:
+        inside = f"{prefix}." if prefix else ""
+        yield prefix, _Branch()
+        yield from _walk_modules(module.path, f"{inside}path")
+        yield prefix, _Shortcut()
+        yield from _walk_modules(module.shortcut, f"{inside}shortcut")
+        yield prefix, _Sum()
     elif type(module) in _LAYERS:
         yield prefix, module
     else:
@@ -110,7 +147,7 @@ def _check_parameters(module: nn.Module, spec: ParameterSpec) -> None:
         raise NotCovered("some of its parameters are frozen")
 
 
-def _start(layers: list[tuple[str, nn.Module]], spec: ParameterSpec, shape: tuple[int, ...]) -> _Walk:
+def _start(layers: list[tuple[str, _Part]], spec: ParameterSpec, shape: tuple[int, ...]) -> _Walk:
     places = dict(spec.layers())
     if len(shape) == 3:
         return _Walk(*shape, flat=False, places=places)
@@ -189,7 +226,40 @@ def _adaptive(walk: _Walk, name: str, layer: nn.AdaptiveAvgPool2d) -> None:
 
 
 def _relu(walk: _Walk, name: str, layer: nn.ReLU) -> None:
+    if layer.inplace and walk.shared:
+        raise NotCovered(f"its layer {name} changes what another branch reads")
     walk.layers.append({"kind": "relu"})
+
+
+def _normalisation(walk: _Walk, name: str, layer: nn.GroupNorm) -> None:
+    pixels = walk.height * walk.width
+    if layer.num_channels != walk.channels or (walk.flat and pixels > 1):
+        raise NotCovered(f"its layer {name} does not take {walk.channels} channels")
+    if layer.num_channels == layer.num_groups and pixels == 1:
+        raise NotCovered(f"its layer {name} has groups of one number")
+    if (layer.weight is None) != (layer.bias is None):
+        raise NotCovered(f"its layer {name} has a weight or a bias, and not both")
+    places = {"weight_at": -1, "bias_at": -1} if layer.weight is None else walk.parameters(name, layer)
+    walk.layers.append(
+        {"kind": "normalisation", "groups": layer.num_groups, "epsilon": float(layer.eps), **places}
+    )
+
+
+def _branch(walk: _Walk, name: str, part: _Branch) -> None:
+    walk.open.append(walk.shape)
+    walk.layers.append({"kind": "branch"})
+
+
+def _shortcut(walk: _Walk, name: str, part: _Shortcut) -> None:
+    start, walk.open[-1] = walk.open[-1], walk.shape
+    walk.go_to(start)
+    walk.layers.append({"kind": "shortcut"})
+
+
+def _sum(walk: _Walk, name: str, part: _Sum) -> None:
+    if walk.open.pop() != walk.shape:
+        raise NotCovered(f"the path and the shortcut of its block {name} end with different shapes")
+    walk.layers += [{"kind": "sum"}, {"kind": "relu"}]
 
 
 def _flatten(walk: _Walk, name: str, layer: nn.Flatten) -> None:
@@ -202,13 +272,17 @@ def _identity(walk: _Walk, name: str, layer: nn.Identity) -> None:
     pass
 
 
-_LAYERS: dict[type[nn.Module], Callable[..., None]] = {
+_LAYERS: dict[type, Callable[..., None]] = {
     nn.Conv2d: _convolution,
     nn.Linear: _linear,
     nn.MaxPool2d: _largest,
     nn.AvgPool2d: _mean,
     nn.AdaptiveAvgPool2d: _adaptive,
     nn.ReLU: _relu,
+    nn.GroupNorm: _normalisation,
+    _Branch: _branch,
+    _Shortcut: _shortcut,
+    _Sum: _sum,
     nn.Flatten: _flatten,
     nn.Identity: _identity,
 }

@@ -28,7 +28,7 @@ from backends.engines.native.oracles import (
     steepness,
     watched,
 )
-from backends.engines.native.stacks import Stack, drawn, small_cnn, stack_of, stacks
+from backends.engines.native.stacks import Stack, drawn, small_cnn, small_resnet, stack_of, stacks
 from fedward.core.examples import Examples
 from fedward.local import SGD
 from fedward.local.projected_sgd import Projected
@@ -105,6 +105,7 @@ def test_scores_are_those_of_double_precision(stack: Stack, first: int, count: i
     assert np.abs(found - wanted).max(initial=0) <= ROUNDING * max(1.0, np.abs(wanted).max(initial=0))
 
 
+ENDING = (nn.AdaptiveAvgPool2d(1), nn.Flatten())
 WIDE = {
     "weights beyond the second cache": stack_of(
         nn.Flatten(), nn.Linear(600, 111), nn.ReLU(), nn.Linear(111, 70), nn.Linear(70, 33), shape=(6, 10, 10)
@@ -144,6 +145,43 @@ def test_large_layers_take_other_ways_to_the_same_numbers(name: str, instruction
     with torch.no_grad():
         wanted = module(x.double()).numpy()
     assert np.abs(engine.scores(stack.start.numpy(), x.numpy(), 0, len(x)) - wanted).max() <= ROUNDING * 10
+
+
+@pytest.mark.parametrize("instructions", instruction_sets())
+def test_activations_far_from_zero_are_normalised_as_precisely(instructions: str) -> None:
+    """A variance made of sums of squares would be lost: 1000 squared and 1 squared are seven digits apart."""
+    stack = stack_of(nn.GroupNorm(2, 6), nn.Conv2d(6, 4, 3), *ENDING, nn.Linear(4, 3), shape=(6, 9, 7))
+    engine = engine_of(stack, instructions)
+    x, y = stack.examples(3)
+    x = torch.round(1024 * (x + 1000)) / 1024
+    wanted = gradients_of_examples(stack.double(), x.double(), y).mean(0).numpy()
+    found = engine.gradient(stack.start.numpy(), x.numpy(), y.numpy(), np.arange(3))
+    # The mean is rounded to a float of that size, and x - mean is as wrong as it is.
+    assert size(found - wanted) <= 1000 * ROUNDING / 16 * size(wanted)
+
+
+@pytest.mark.parametrize("instructions", instruction_sets())
+def test_a_residual_network_has_the_gradient_of_double_precision(instructions: str) -> None:
+    stack = small_resnet()
+    engine = engine_of(stack, instructions)
+    x, y = stack.examples(engine.chunk + 1, 2)
+    module = stack.double()
+    with watched(module) as kinks:
+        single = gradients_of_examples(module, x.double(), y)
+    assert kinks.nearest > 1e-6
+    found = engine.gradient(stack.start.numpy(), x.numpy(), y.numpy(), np.arange(len(x)))
+    assert size(found - single.mean(0).numpy()) <= 2e-6 * size(single.mean(0))
+
+
+def test_a_model_with_many_parameters_goes_through_in_larger_chunks() -> None:
+    """Its weights lie behind the caches; and no chunk takes more than 32 megabytes."""
+    small, large = (stack_of(nn.Linear(n, 800), nn.ReLU(), nn.Linear(800, 3), shape=(n,)) for n in (600, 800))
+    assert engine_of(small).chunk < 30
+    assert engine_of(large).chunk == 64
+    picture = stack_of(
+        nn.Conv2d(1, 600, 3), nn.AvgPool2d(98), nn.Flatten(), nn.Linear(600, 900), shape=(1, 100, 100)
+    )
+    assert engine_of(picture).chunk == 1
 
 
 @drawn(60)
@@ -218,9 +256,10 @@ def mixed_jobs(engine: Any, stack: Stack) -> list[Callable[[], Array]]:
     return jobs
 
 
+@pytest.mark.parametrize("make", [small_cnn, small_resnet])
 @pytest.mark.parametrize("threads", [1, 2, 4])
-def test_threads_do_not_change_a_bit(threads: int) -> None:
-    stack = small_cnn()
+def test_threads_do_not_change_a_bit(threads: int, make: Callable[[], Stack]) -> None:
+    stack = make()
     alone = [job() for job in mixed_jobs(engine_of(stack), stack)]
     jobs = mixed_jobs(engine_of(stack), stack)
     with ThreadPoolExecutor(threads) as pool:
@@ -229,8 +268,9 @@ def test_threads_do_not_change_a_bit(threads: int) -> None:
             assert all(same_bits(one, other) for one, other in zip(alone, together, strict=True))
 
 
-def test_a_job_leaves_nothing_behind_for_the_next() -> None:
-    stack = small_cnn()
+@pytest.mark.parametrize("make", [small_cnn, small_resnet])
+def test_a_job_leaves_nothing_behind_for_the_next(make: Callable[[], Stack]) -> None:
+    stack = make()
     engine = engine_of(stack)
     jobs = mixed_jobs(engine, stack)
     first = [job() for job in jobs]

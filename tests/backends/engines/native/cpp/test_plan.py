@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -113,6 +114,75 @@ def test_a_model_without_a_layer_or_without_one_score_for_each_class_is_refused(
             engine(layers, 24)
 
 
+BRANCH, SHORTCUT, SUM = (Layer(kind) for kind in ("branch", "shortcut", "sum"))
+
+
+@pytest.mark.parametrize(
+    ("layers", "why"),
+    [
+        ([BRANCH], "a branch has no sum"),
+        ([BRANCH, SHORTCUT], "a branch has no sum"),
+        ([SHORTCUT], "a shortcut must come after a branch"),
+        ([SUM], "a sum must come after a shortcut"),
+        ([BRANCH, SUM], "a sum must come after a shortcut"),
+        ([BRANCH, SHORTCUT, SHORTCUT], "a shortcut must come after a branch"),
+        ([BRANCH, SHORTCUT, SUM, SUM], "a sum must come after a shortcut"),
+        ([BRANCH, BRANCH, SHORTCUT, SUM], "a branch has no sum"),
+        ([BRANCH, convolution(), SHORTCUT, SUM], "must end with the same shape"),
+        ([BRANCH, SHORTCUT, Layer("mean", kernel=(1, 2)), SUM], "must end with the same shape"),
+        ([BRANCH, SHORTCUT, Layer("adaptive_mean", out=(1, 5)), SUM], "must end with the same shape"),
+    ],
+)
+def test_branches_that_do_not_meet_are_refused(layers: list[Any], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        engine([*layers, convolution(), linear()], 120)
+
+
+def test_branches_that_meet_are_taken() -> None:
+    assert engine([BRANCH, BRANCH, SHORTCUT, SUM, SHORTCUT, SUM, convolution(), linear()], 120).classes == 4
+    assert engine([convolution(), BRANCH, SHORTCUT, Layer("relu"), SUM, linear()], 120).classes == 4
+
+
+def normalisation(groups: int, epsilon: float = 1e-5, weight_at: int = 24, bias_at: int = 27) -> Any:
+    return Layer("normalisation", groups=groups, epsilon=epsilon, weight_at=weight_at, bias_at=bias_at)
+
+
+@pytest.mark.parametrize(
+    ("layer", "why"),
+    [
+        (normalisation(0), "groups must divide 3 channels, got 0"),
+        (normalisation(2), "groups must divide 3 channels, got 2"),
+        (normalisation(6), "groups must divide 3 channels, got 6"),
+        (normalisation(-3), "negative"),
+        (normalisation(3, epsilon=-1e-30), "finite and not negative"),
+        (normalisation(3, epsilon=float("inf")), "finite and not negative"),
+        (normalisation(3, epsilon=float("nan")), "finite and not negative"),
+        (normalisation(3, weight_at=-1), "outside of the model's"),
+        (normalisation(3, bias_at=-1), "outside of the model's"),
+        (normalisation(3, weight_at=-2, bias_at=-2), "outside of the model's"),
+        (normalisation(3, weight_at=124), "outside of the model's"),
+        (normalisation(3, bias_at=2**63 - 1), "outside of the model's"),
+        (normalisation(3, weight_at=23), "overlap"),
+        (normalisation(3, weight_at=27), "overlap"),
+        (normalisation(3, weight_at=-1, bias_at=-1), "the layers have 120 parameters, the model has 126"),
+    ],
+)
+def test_normalisations_that_make_no_sense_are_refused(layer: Any, why: str) -> None:
+    assert engine([convolution(), normalisation(3), linear(30)], 126).classes == 4
+    with pytest.raises(ValueError, match=why):
+        engine([convolution(), layer, linear(30)], 126)
+
+
+def test_each_layer_with_parameters_has_a_bound_of_its_own() -> None:
+    made = engine([convolution(), normalisation(3), normalisation(1, 0.0, -1, -1), linear(30)], 126)
+    x, y = np.zeros((1, 2, 3, 5), np.float32), np.zeros(1, np.int64)
+    for count in (1, 3):
+        made.clipped_sum(np.zeros(126, np.float32), x, y, y, [1.0] * count)
+    for count in (0, 2, 4):
+        with pytest.raises(ValueError, match="clip bounds must be 1 or one for each layer"):
+            made.clipped_sum(np.zeros(126, np.float32), x, y, y, [1.0] * count)
+
+
 @pytest.mark.parametrize("shape", [(0, 3, 5), (2, 0, 5), (2, 3, -1), (-2, -3, 5)], ids=str)
 def test_an_empty_input_is_refused(shape: tuple[int, int, int]) -> None:
     with pytest.raises(ValueError, match="must not be empty"):
@@ -206,7 +276,12 @@ PAIRS = st.tuples(NUMBERS, NUMBERS)
 PLACES = st.one_of(st.integers(-2, 200), st.sampled_from([2**31, 2**62, 2**63 - 1, -(2**63)]))
 LAYERS = st.builds(
     Layer,
-    st.sampled_from(["convolution", "largest", "mean", "adaptive_mean", "relu"]),
+    st.sampled_from(
+        [
+            *("convolution", "largest", "mean", "adaptive_mean", "relu", "normalisation"),
+            *("branch", "shortcut", "sum"),
+        ]
+    ),
     outputs=NUMBERS,
     kernel=PAIRS,
     stride=PAIRS,
@@ -216,11 +291,13 @@ LAYERS = st.builds(
     weight_at=PLACES,
     bias_at=PLACES,
     channels_last=st.booleans(),
+    groups=NUMBERS,
+    epsilon=st.sampled_from([1e-5, 0.0]),
 )
 
 
 @settings(max_examples=300)
-@given(st.lists(LAYERS, max_size=4), NUMBERS, st.tuples(NUMBERS, NUMBERS, NUMBERS))
+@given(st.lists(LAYERS, max_size=7), NUMBERS, st.tuples(NUMBERS, NUMBERS, NUMBERS))
 def test_any_numbers_at_all_make_an_engine_or_an_error(
     layers: list[Any], parameters: int, shape: tuple[int, int, int]
 ) -> None:

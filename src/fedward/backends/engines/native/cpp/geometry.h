@@ -56,4 +56,12 @@ struct Pool {
   const float* share = nullptr;             // what a mean multiplies the sum by, for each output pixel
 };
 
+// Group normalisation: an example's pixels times the channels of a group have mean 0 and variance 1, before each
+// channel is multiplied by its weight and shifted by its bias. Its parameters are a row of each.
+struct Normalisation {
+  int groups = 0;
+  float epsilon = 0;    // added to the variance
+  bool affine = false;  // or without parameters
+};
+
 }  // namespace fedward

@@ -29,6 +29,18 @@ struct Kernels {
   void (*pool_gradient)(const Pool&, int examples, const float* out_gradient, const std::int32_t* winners,
                         float* in_gradient);
 
+  // Means, and what the distance from them is multiplied by, are kept for the way back: a row of the one and a row of
+  // the other for each example. `sums` is room for two rows of numbers.
+  void (*normalise)(const Normalisation&, const Grid& from, const Grid& to, int examples, const float* in,
+                    const float* parameters, float* out, float* statistics, double* sums);
+  // parameter_gradient += and in_gradient += what the outputs send back; null where nobody needs it.
+  void (*normalise_gradient)(const Normalisation&, const Grid& from, const Grid& to, int examples, const float* in,
+                             const float* parameters, const float* statistics, const float* out_gradient,
+                             float* parameter_gradient, float* in_gradient, double* sums);
+  // sum = one + other, pixel by pixel: the three may have different halos. The sum may be one of the two.
+  void (*add)(const Grid& of_one, const Grid& of_other, const Grid& of_sum, int examples, const float* one,
+              const float* other, float* sum, bool rectified);
+
   void (*rectify)(float* values, std::size_t count);
   // Sets a gradient to zero wherever a ReLU gave zero.
   void (*mask)(float* gradient, const float* values, std::size_t count);

@@ -191,19 +191,35 @@ void input_tile(const Convolution& conv, const float* out_gradient, const std::i
     }
 }
 
+template <int vectors>
+inline __attribute__((always_inline)) void send_back(const Convolution& conv, int first, int pixels, int segment,
+                                                     int tap, const float* out_gradient, const float* transposed,
+                                                     float* in_gradient) {
+  const float* panel = transposed + (std::ptrdiff_t(segment) * conv.segment + tap) * conv.columns;
+  float* to = in_gradient + segment * conv.segment_step + tap;
+  with_rows<kRows>(pixels - first, [&](auto count) {
+    input_tile<decltype(count)::count, vectors>(conv, out_gradient, conv.output_at + first, panel, to,
+                                                conv.input_at + first);
+  });
+}
+
 void input_gradient(const Convolution& conv, int examples, const float* out_gradient, const float* transposed,
                     float* in_gradient) {
   const int pixels = examples * conv.pixels;
-  for (int first = 0; first < pixels; first += kRows)
-    for (int s = 0; s < conv.segments; ++s)
-      for_each_panel(conv.segment, [&](int tap, auto vectors) {
-        const float* panel = transposed + (std::ptrdiff_t(s) * conv.segment + tap) * conv.columns;
-        float* to = in_gradient + s * conv.segment_step + tap;
-        with_rows<kRows>(pixels - first, [&](auto count) {
-          input_tile<decltype(count)::count, decltype(vectors)::count>(
-              conv, out_gradient, conv.output_at + first, panel, to, conv.input_at + first);
+  if (conv.weights() <= 2 * kCached) {
+    for (int first = 0; first < pixels; first += kRows)
+      for (int s = 0; s < conv.segments; ++s)
+        for_each_panel(conv.segment, [&](int tap, auto vectors) {
+          send_back<decltype(vectors)::count>(conv, first, pixels, s, tap, out_gradient, transposed, in_gradient);
         });
-      });
+    return;
+  }
+  // Large weights: as in forward().
+  for (int s = 0; s < conv.segments; ++s)
+    for_each_panel(conv.segment, [&](int tap, auto vectors) {
+      for (int first = 0; first < pixels; first += kRows)
+        send_back<decltype(vectors)::count>(conv, first, pixels, s, tap, out_gradient, transposed, in_gradient);
+    });
 }
 
 // Panels of taps instead of panels of columns: [segments][segment / panel][columns][panel].
@@ -279,6 +295,10 @@ void pool_gradient(const Pool& pool, int examples, const float* out_gradient, co
   });
 }
 
+inline Doubles widened(const float* from) {
+  return __builtin_convertvector(*reinterpret_cast<const Half*>(from), Doubles);
+}
+
 void rectify(float* values, std::size_t count) {
   for (std::size_t i = 0; i < count; i += kLanes) store(values + i, positive(load(values + i)));
 }
@@ -306,10 +326,6 @@ void step(float* weights, float* velocity, const float* gradient, std::size_t co
     store(velocity + i, speed);
     store(weights + i, weight - all(rate) * speed);
   }
-}
-
-inline Doubles widened(const float* from) {
-  return __builtin_convertvector(*reinterpret_cast<const Half*>(from), Doubles);
 }
 
 // In double precision throughout: what is clipped by it must not be longer than its bound. Half a vector of
@@ -374,14 +390,17 @@ void add_outer(const Convolution& conv, int examples, const float* inputs, const
   });
 }
 
+#include "normalisation.inl"
 #include "recurrent.inl"
 
 }  // namespace
 
-const Kernels kKernels = {FEDWARD_NAME, kLanes,  forward,       weight_gradient, input_gradient,
-                          transpose,    pool,    pool_gradient, rectify,         mask,
-                          step,         squares, add_scaled,    outer_squares,   add_outer,
-                          lstm_forward, lstm_backward, softmax_gradient, product};
+const Kernels kKernels = {FEDWARD_NAME,  kLanes,        forward,   weight_gradient,    input_gradient,
+                          transpose,     pool,          pool_gradient,
+                          normalise,     normalise_gradient,       add,
+                          rectify,       mask,          step,      squares,            add_scaled,
+                          outer_squares, add_outer,
+                          lstm_forward,  lstm_backward, softmax_gradient,              product};
 
 }  // namespace FEDWARD_SET
 }  // namespace fedward

@@ -50,7 +50,7 @@ class Engine {
                       const std::vector<double>& bounds) {
     check_model(model, plan_.parameters);
     const Data data = checked(x, y, index);
-    check_clip_bounds(bounds, plan_.convolutions());
+    check_clip_bounds(bounds, static_cast<int>(plan_.learning().size()));
     Doubles found(plan_.parameters);
     run([&](Network& network) {
       fedward::clipped_sum(network, model.data(), data, index.data(), index.size(), bounds, found.mutable_data());
@@ -108,14 +108,19 @@ Description::Kind kind_named(const std::string& name) {
   if (name == "mean") return Description::Kind::mean;
   if (name == "adaptive_mean") return Description::Kind::adaptive_mean;
   if (name == "relu") return Description::Kind::relu;
+  if (name == "normalisation") return Description::Kind::normalisation;
+  if (name == "branch") return Description::Kind::branch;
+  if (name == "shortcut") return Description::Kind::shortcut;
+  if (name == "sum") return Description::Kind::sum;
   refuse("there is no kind of layer called " + name);
 }
 
 Description describe(const std::string& kind, int outputs, std::pair<int, int> kernel, std::pair<int, int> stride,
                      std::pair<int, int> padding, bool counts_padding, std::pair<int, int> out,
-                     std::int64_t weight_at, std::int64_t bias_at, bool channels_last) {
-  return {kind_named(kind), outputs,        kernel.first, kernel.second, stride.first, stride.second, padding.first,
-          padding.second,   counts_padding, out.first,    out.second,    weight_at,    bias_at,       channels_last};
+                     std::int64_t weight_at, std::int64_t bias_at, bool channels_last, int groups, float epsilon) {
+  return {kind_named(kind), outputs,        kernel.first, kernel.second, stride.first, stride.second,
+          padding.first,    padding.second, counts_padding, out.first,   out.second,   weight_at,
+          bias_at,          channels_last,  groups,         epsilon};
 }
 
 }  // namespace
@@ -128,7 +133,8 @@ PYBIND11_MODULE(_engine, m) {
   py::class_<Description>(m, "Layer")
       .def(py::init(&describe), arg("kind"), py::kw_only(), arg("outputs") = 0, arg("kernel") = std::pair(0, 0),
            arg("stride") = std::pair(1, 1), arg("padding") = std::pair(0, 0), arg("counts_padding") = true,
-           arg("out") = std::pair(0, 0), arg("weight_at") = 0, arg("bias_at") = -1, arg("channels_last") = true);
+           arg("out") = std::pair(0, 0), arg("weight_at") = 0, arg("bias_at") = -1, arg("channels_last") = true,
+           arg("groups") = 0, arg("epsilon") = 0.0f);
   py::class_<Engine>(m, "Engine")
       .def(py::init<int, int, int, const std::vector<Description>&, std::int64_t, const std::string&>(),
            arg("channels"), arg("height"), arg("width"), arg("layers"), arg("parameters"), arg("instructions") = "auto")

@@ -7,17 +7,16 @@
 namespace fedward {
 
 Network::Network(const Plan& for_plan, const Kernels& with_kernels) : plan(for_plan), kernels(with_kernels) {
-  for (const Grid& grid : plan.grids) {
-    // The kernels work in whole vectors; the examples themselves may end within one.
-    const std::size_t size = plan.chunk * grid.size() + kernels.lanes;
-    values_.emplace_back(size, 0.0f);
-    gradients_.emplace_back(size, 0.0f);
-  }
-  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
-    const Layer& layer = *plan.layers[i];
-    const bool sends_back = layer.convolves && int(i) > plan.lowest;
-    transposed_.emplace_back(sends_back ? layer.convolution.weights() : 0, 0.0f);
-    winners_.emplace_back(layer.pool.takes_largest ? values_[i + 1].size() : 0, 0);
+  // The kernels work in whole vectors; the examples themselves may end within one.
+  for (const Grid& grid : plan.grids) values_.emplace_back(plan.chunk * grid.size() + kernels.lanes, 0.0f);
+  for (const std::ptrdiff_t size : plan.buffers) gradients_.emplace_back(plan.chunk * size + kernels.lanes, 0.0f);
+  for (const auto& layer : plan.layers) {
+    const std::ptrdiff_t channels = plan.grids[layer->to].stride;
+    const bool normalises = layer->kind == Layer::Kind::normalisation;
+    transposed_.emplace_back(layer->convolves() && gradient_of(layer->from) ? layer->convolution.weights() : 0, 0.0f);
+    winners_.emplace_back(layer->pool.takes_largest ? values_[layer->to].size() : 0, 0);
+    statistics_.emplace_back(normalises ? plan.chunk * 2 * channels : 0, 0.0f);
+    if (normalises) sums_.resize(std::max<std::size_t>(sums_.size(), 2 * channels));
   }
 }
 
@@ -30,11 +29,9 @@ std::vector<float> Network::packed(const float* flat) const {
 
 void Network::set(const float* weights, bool trains) {
   weights_ = weights;
-  for (int i = plan.lowest + 1; trains && i < int(plan.layers.size()); ++i) {
-    const Layer& layer = *plan.layers[i];
-    if (layer.convolves)
-      kernels.transpose(layer.convolution, weights + layer.parameters_at, transposed_[i].data());
-  }
+  for (std::size_t i = 0; trains && i < plan.layers.size(); ++i)
+    if (!transposed_[i].empty())
+      kernels.transpose(plan.layers[i]->convolution, weights + plan.layers[i]->parameters_at, transposed_[i].data());
 }
 
 void Network::load(const Data& data, const std::int64_t* index, int count) {
@@ -60,14 +57,23 @@ const float* Network::forward(const Data& data, const std::int64_t* index, int c
   load(data, index, count);
   for (std::size_t i = 0; i < plan.layers.size(); ++i) {
     const Layer& layer = *plan.layers[i];
-    const Grid& to = plan.grids[i + 1];
-    const float* in = values_[i].data();
-    float* out = values_[i + 1].data();
-    if (layer.convolves) {
-      kernels.forward(layer.convolution, count, in, weights_ + layer.parameters_at, out);
-    } else {
-      kernels.pool(layer.pool, count, in, out, winners_[i].data());
-      if (to.rectified) kernels.rectify(out, count * to.size());
+    const Grid &from = plan.grids[layer.from], &to = plan.grids[layer.to];
+    const float *in = values_[layer.from].data(), *weights = weights_ + layer.parameters_at;
+    float* out = values_[layer.to].data();
+    switch (layer.kind) {
+      case Layer::Kind::convolution:
+        kernels.forward(layer.convolution, count, in, weights, out);
+        break;
+      case Layer::Kind::pool:
+        kernels.pool(layer.pool, count, in, out, winners_[i].data());
+        if (to.rectified) kernels.rectify(out, count * to.size());
+        break;
+      case Layer::Kind::normalisation:
+        kernels.normalise(layer.normalisation, from, to, count, in, weights, out, statistics_[i].data(), sums_.data());
+        break;
+      case Layer::Kind::sum:
+        kernels.add(from, plan.grids[layer.other], to, count, in, values_[layer.other].data(), out, to.rectified);
+        break;
     }
   }
   return values_.back().data();
@@ -77,7 +83,7 @@ void Network::score_gradient(const Data& data, const std::int64_t* index, int co
   const int classes = plan.classes(), stride = plan.output().stride;
   for (int example = 0; example < count; ++example) {
     const float* score = values_.back().data() + example * stride;
-    float* gradient = gradients_.back().data() + example * stride;
+    float* gradient = gradient_of(int(plan.grids.size()) - 1) + example * stride;
     const float largest = *std::max_element(score, score + classes);
     float sum = 0;
     for (int c = 0; c < classes; ++c) sum += gradient[c] = std::exp(score[c] - largest);
@@ -97,25 +103,47 @@ void Network::backward_but_outer(const Data& data, std::int64_t index, float* gr
 void Network::go_back(const Data& data, const std::int64_t* index, int count, float scale, float* gradient,
                       bool outer) {
   score_gradient(data, index, count, scale);
-  for (int i = int(plan.layers.size()) - 1; i >= plan.lowest; --i) {
+  std::vector<bool> begun(plan.grids.size(), false);
+  for (std::size_t i = plan.layers.size(); i-- > 0;) {
     const Layer& layer = *plan.layers[i];
-    const Grid &from = plan.grids[i], &to = plan.grids[i + 1];
-    const std::vector<float>& in = values_[i];
-    std::vector<float>& sent_back = gradients_[i];
-    std::vector<float>& arriving = gradients_[i + 1];
-    if (to.rectified)
-      kernels.mask(arriving.data(), values_[i + 1].data(),
-                   count * to.size());
-    if (layer.convolves && (outer || layer.convolution.pixels > 1))
-      kernels.weight_gradient(layer.convolution, count, in.data(), arriving.data(), gradient + layer.parameters_at);
-    if (i == plan.lowest) return;
-    std::fill_n(sent_back.begin(), count * from.size(), 0.0f);
-    if (layer.convolves)
-      kernels.input_gradient(layer.convolution, count, arriving.data(),
-                             transposed_[i].data(), sent_back.data());
-    else
-      kernels.pool_gradient(layer.pool, count, arriving.data(),
-                            winners_[i].data(), sent_back.data());
+    const Grid& to = plan.grids[layer.to];
+    float* arriving = gradient_of(layer.to);
+    if (!arriving) continue;
+    if (to.rectified) kernels.mask(arriving, values_[layer.to].data(), count * to.size());
+    // What several layers read gets the sum of what they send back.
+    for (const int grid : {layer.from, layer.other}) {
+      if (begun[grid] || !gradient_of(grid)) continue;
+      std::fill_n(gradient_of(grid), count * plan.grids[grid].size(), 0.0f);
+      begun[grid] = true;
+    }
+    go_back_through(i, count, gradient, outer || !layer.outer());
+  }
+}
+
+void Network::go_back_through(std::size_t number, int count, float* gradient, bool learns) {
+  const Layer& layer = *plan.layers[number];
+  const Grid &from = plan.grids[layer.from], &to = plan.grids[layer.to];
+  const float *in = values_[layer.from].data(), *arriving = gradient_of(layer.to);
+  float *own = gradient + layer.parameters_at, *sent_back = gradient_of(layer.from);
+  switch (layer.kind) {
+    case Layer::Kind::convolution:
+      if (learns) kernels.weight_gradient(layer.convolution, count, in, arriving, own);
+      if (sent_back)
+        kernels.input_gradient(layer.convolution, count, arriving, transposed_[number].data(), sent_back);
+      break;
+    case Layer::Kind::pool:
+      kernels.pool_gradient(layer.pool, count, arriving, winners_[number].data(), sent_back);
+      break;
+    case Layer::Kind::normalisation:
+      kernels.normalise_gradient(layer.normalisation, from, to, count, in, weights_ + layer.parameters_at,
+                                 statistics_[number].data(), arriving, layer.parameters ? own : nullptr, sent_back,
+                                 sums_.data());
+      break;
+    case Layer::Kind::sum:
+      for (const int grid : {layer.from, layer.other})
+        if (float* part = gradient_of(grid))
+          kernels.add(plan.grids[grid], to, plan.grids[grid], count, part, arriving, part, false);
+      break;
   }
 }
 

@@ -29,11 +29,11 @@ class Network {
   const float* forward(const Data& data, const std::int64_t* index, int count);
   // Adds the gradient of scale * sum of cross-entropies of the last forward pass. Packed like the weights.
   void backward(const Data& data, const std::int64_t* index, int count, float scale, float* gradient);
-  // The same for one example, but the layers with one output pixel are left out: what goes into each of them, and
-  // what its output sends back, is all that its gradient is made of.
+  // The same for one example, but layers whose gradient is an outer product are left out: what goes into each of
+  // them, and what its output sends back, is all that it is made of.
   void backward_but_outer(const Data& data, std::int64_t index, float* gradient);
-  const float* input_of(int layer) const { return values_[layer].data(); }
-  const float* sent_back_to(int layer) const { return gradients_[layer + 1].data(); }
+  const float* input_of(const Layer& layer) const { return values_[layer.from].data(); }
+  const float* sent_back_to(const Layer& layer) const { return gradients_[plan.gradient_buffer[layer.to]].data(); }
 
   const Plan& plan;
   const Kernels& kernels;
@@ -42,10 +42,18 @@ class Network {
   void load(const Data& data, const std::int64_t* index, int count);
   void go_back(const Data& data, const std::int64_t* index, int count, float scale, float* gradient, bool outer);
   void score_gradient(const Data& data, const std::int64_t* index, int count, float scale);
+  void go_back_through(std::size_t number, int count, float* gradient, bool learns);
+  // Null where nobody asks for it.
+  float* gradient_of(int grid) {
+    const int buffer = plan.gradient_buffer[grid];
+    return buffer < 0 ? nullptr : gradients_[buffer].data();
+  }
 
   const float* weights_ = nullptr;
-  std::vector<std::vector<float>> values_, gradients_, transposed_;
+  // Of each grid, of each buffer, and of each layer.
+  std::vector<std::vector<float>> values_, gradients_, transposed_, statistics_;
   std::vector<std::vector<std::int32_t>> winners_;
+  std::vector<double> sums_;  // room for the sums of a normalisation
 };
 
 }  // namespace fedward

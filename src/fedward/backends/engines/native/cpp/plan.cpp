@@ -1,49 +1,22 @@
 #include "plan.h"
 
 #include <algorithm>
-#include <limits>
-#include <stdexcept>
-#include <string>
+#include <numeric>
+
+#include "graph.h"
 
 namespace fedward {
 namespace {
 
 // Activations and their gradients of one chunk, in floats: half of a usual second cache.
 constexpr std::ptrdiff_t kChunkFloats = 64 * 1024;
-constexpr int kMostExamples = 64;
-// The floats of a picture: places within a chunk have 32 bits. No width, kernel or padding is larger than this.
-constexpr int kLargest = std::numeric_limits<std::int32_t>::max() / kMostExamples;
+// Weights beyond this many floats are read from behind that cache, several times for each chunk: as many examples
+// share them as have, by this factor, as many activations. But a chunk never has more floats than the last number.
+constexpr std::int64_t kManyParameters = 512 * 1024;
+constexpr std::ptrdiff_t kShare = 3;
+constexpr std::ptrdiff_t kMostFloats = 7680 * 1024;
 // The packed parameters of a model.
 constexpr std::int64_t kMostParameters = std::int64_t(1) << 28;
-
-[[noreturn]] void refuse(const std::string& why) { throw std::invalid_argument(why); }
-
-int rounded_up(int number, int to) { return (number + to - 1) / to * to; }
-
-// In floating point, where nothing overflows: this comes before anything of that size is made.
-void check_size(double size, double most) {
-  if (size > most) refuse("a layer is too large");
-}
-
-void check_size(const Grid& grid) {
-  const double height = grid.height + 2.0 * grid.halo_height, width = grid.width + 2.0 * grid.halo_width;
-  check_size(height * width * grid.stride, kLargest);
-}
-
-void check_numbers(const Description& each) {
-  for (const int number : {each.outputs, each.kernel_height, each.kernel_width, each.stride_height, each.stride_width,
-                           each.padding_height, each.padding_width, each.out_height, each.out_width}) {
-    if (number < 0) refuse("no number of a layer may be negative, got " + std::to_string(number));
-    check_size(number, kLargest);
-  }
-}
-
-int outputs_along(int size, int kernel, int stride, int padding, const char* what) {
-  if (kernel < 1 || stride < 1 || padding < 0) refuse(std::string("the ") + what + " of a layer is not possible");
-  const int room = size + 2 * padding - kernel;
-  if (room < 0) refuse("a kernel of " + std::to_string(kernel) + " is larger than its input");
-  return room / stride + 1;
-}
 
 // What a pool looks at along one side of the picture.
 struct Window {
@@ -55,8 +28,8 @@ struct Windows {
   std::vector<Window> rows, columns;
 };
 
-std::vector<Window> windows(int size, int kernel, int stride, int padding, bool counts_padding) {
-  std::vector<Window> found(outputs_along(size, kernel, stride, padding, "pool"));
+std::vector<Window> windows(int size, int outputs, int kernel, int stride, int padding, bool counts_padding) {
+  std::vector<Window> found(outputs);
   for (std::size_t i = 0; i < found.size(); ++i) {
     const int begin = static_cast<int>(i) * stride - padding;
     found[i].begin = std::max(begin, 0);
@@ -82,34 +55,16 @@ double length(const std::vector<Window>& windows) {
   return sum;
 }
 
-Windows windows_of(const Description& from, const Grid& in) {
+Windows windows_of(const Description& from, const Grid& in, const Grid& out) {
   if (from.kind == Description::Kind::adaptive_mean)
-    return {adaptive_windows(in.height, from.out_height), adaptive_windows(in.width, from.out_width)};
-  return {windows(in.height, from.kernel_height, from.stride_height, from.padding_height, from.counts_padding),
-          windows(in.width, from.kernel_width, from.stride_width, from.padding_width, from.counts_padding)};
-}
-
-Grid shape_after(const Description& from, const Grid& in, int lanes) {
-  const bool convolves = from.kind == Description::Kind::convolution;
-  Grid out;
-  out.channels = convolves ? from.outputs : in.channels;
-  if (from.kind == Description::Kind::adaptive_mean) {
-    out.height = from.out_height;
-    out.width = from.out_width;
-  } else {
-    if (!convolves && (2 * from.padding_height > from.kernel_height || 2 * from.padding_width > from.kernel_width))
-      refuse("the padding of a pool must be at most half of its kernel");
-    const char* what = convolves ? "convolution" : "pool";
-    out.height = outputs_along(in.height, from.kernel_height, from.stride_height, from.padding_height, what);
-    out.width = outputs_along(in.width, from.kernel_width, from.stride_width, from.padding_width, what);
-  }
-  if (out.channels < 1 || out.height < 1 || out.width < 1) refuse("a layer must have at least one output");
-  out.stride = rounded_up(out.channels, lanes);
-  return out;
+    return {adaptive_windows(in.height, out.height), adaptive_windows(in.width, out.width)};
+  const bool padded = from.counts_padding;
+  return {windows(in.height, out.height, from.kernel_height, from.stride_height, from.padding_height, padded),
+          windows(in.width, out.width, from.kernel_width, from.stride_width, from.padding_width, padded)};
 }
 
 void connect_pool(Layer& layer, const Description& from, const Grid& in, const Grid& out) {
-  const Windows windows = windows_of(from, in);
+  const Windows windows = windows_of(from, in, out);
   check_size(length(windows.rows) * length(windows.columns), kLargest);
   for (int h = 0; h < out.height; ++h)
     for (int w = 0; w < out.width; ++w) {
@@ -152,8 +107,8 @@ void connect_convolution(Layer& layer, const Description& from, const Grid& in, 
   for (int example = 0; example < chunk; ++example)
     for (int h = 0; h < out.height; ++h)
       for (int w = 0; w < out.width; ++w) {
-        // at() begins within the halo; a window begins at its corner.
-        const std::ptrdiff_t corner = h * from.stride_height * in.row() + std::ptrdiff_t(w) * from.stride_width * in.stride;
+        const std::ptrdiff_t corner =
+            in.at(h * from.stride_height - from.padding_height, w * from.stride_width - from.padding_width);
         layer.input_at.push_back(static_cast<std::int32_t>(example * in.size() + corner));
         layer.output_at.push_back(static_cast<std::int32_t>(example * out.size() + out.at(h, w)));
       }
@@ -163,20 +118,28 @@ void connect_convolution(Layer& layer, const Description& from, const Grid& in, 
   conv.input_at = layer.input_at.data();
   conv.output_at = layer.output_at.data();
   conv.tap_at = layer.tap_at.data();
-  layer.parameters = conv.parameters();
 }
 
-// A layer's parameters must lie within the model's; check_cover then sees whether they overlap.
-void check_parameters(const Description& from, const Grid& in, std::int64_t parameters) {
-  const std::int64_t weights = std::int64_t(from.outputs) * from.kernel_height * from.kernel_width * in.channels;
-  const bool weights_fit = from.weight_at >= 0 && weights <= parameters && from.weight_at <= parameters - weights;
-  const bool bias_fits = from.bias_at == -1 || (from.bias_at >= 0 && from.outputs <= parameters &&
-                                                from.bias_at <= parameters - from.outputs);
-  if (!weights_fit || !bias_fits) refuse("the parameters of a layer lie outside of the model's");
+void check_place(std::int64_t at, std::int64_t count, std::int64_t parameters) {
+  if (at < 0 || count > parameters || at > parameters - count)
+    refuse("the parameters of a layer lie outside of the model's");
+}
+
+// They must lie within the model's; check_cover then sees whether they overlap.
+void check_parameters(const Layer& layer, const Description& from, const Grid& in, std::int64_t parameters) {
+  if (layer.convolves()) {
+    const std::int64_t weights = std::int64_t(from.outputs) * from.kernel_height * from.kernel_width * in.channels;
+    check_place(from.weight_at, weights, parameters);
+    if (from.bias_at != -1) check_place(from.bias_at, from.outputs, parameters);
+  } else if (layer.normalisation.affine) {
+    check_place(from.weight_at, in.channels, parameters);
+    check_place(from.bias_at, in.channels, parameters);
+  }
 }
 
 // For each packed parameter of a layer its place in the flat vector, or -1.
-void pack(const Layer& layer, const Description& from, const Grid& in, int lanes, std::vector<std::int64_t>& flat_at) {
+void pack_convolution(const Layer& layer, const Description& from, const Grid& in, int lanes,
+                      std::vector<std::int64_t>& flat_at) {
   const Convolution& conv = layer.convolution;
   const int panel = 2 * lanes;
   const std::int64_t high = from.kernel_height, wide = from.kernel_width, channels = in.channels;
@@ -210,72 +173,120 @@ void check_cover(const std::vector<std::int64_t>& flat_at, std::int64_t paramete
     refuse("the layers have " + std::to_string(found) + " parameters, the model has " + std::to_string(parameters));
 }
 
+Layer::Kind kind_of(const Description& from) {
+  switch (from.kind) {
+    case Description::Kind::convolution: return Layer::Kind::convolution;
+    case Description::Kind::normalisation: return Layer::Kind::normalisation;
+    case Description::Kind::sum: return Layer::Kind::sum;
+    default: return Layer::Kind::pool;
+  }
+}
+
 }  // namespace
 
-int Plan::convolutions() const {
-  return static_cast<int>(std::count_if(layers.begin(), layers.end(), [](const auto& layer) { return layer->convolves; }));
+std::vector<const Layer*> Plan::learning() const {
+  std::vector<const Layer*> found;
+  for (const auto& layer : layers)
+    if (layer->parameters > 0) found.push_back(layer.get());
+  std::sort(found.begin(), found.end(), [](const Layer* a, const Layer* b) { return a->flat_at < b->flat_at; });
+  return found;
+}
+
+// Backwards through the layers: a gradient's buffer is taken when the last layer that reads the activations sends
+// something back, and free again when the layer that wrote them has passed it on. What an outer product is made of
+// is kept to the end, and so are the scores', whose padding nobody writes.
+void Plan::share_buffers() {
+  std::vector<bool> asked(grids.size(), false);
+  for (const auto& layer : layers) {
+    const bool learns = layer->convolves() || layer->normalisation.affine;
+    asked[layer->to] = learns || asked[layer->from] || asked[layer->other];
+  }
+  gradient_buffer.assign(grids.size(), -1);
+  std::vector<int> idle;
+  const auto take = [&](int grid) {
+    if (!asked[grid] || gradient_buffer[grid] >= 0) return;
+    if (idle.empty()) {
+      idle.push_back(int(buffers.size()));
+      buffers.push_back(0);
+    }
+    const int buffer = gradient_buffer[grid] = idle.back();
+    idle.pop_back();
+    buffers[buffer] = std::max(buffers[buffer], grids[grid].size());
+  };
+  take(int(grids.size()) - 1);
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+    const Layer& each = **layer;
+    take(each.from);
+    take(each.other);
+    const bool last = each.to + 1 == int(grids.size());
+    const Grid& to = grids[each.to];
+    const bool outer = each.convolves() && to.height * to.width == 1;
+    if (asked[each.to] && !last && !outer) idle.push_back(gradient_buffer[each.to]);
+  }
+}
+
+void Plan::choose_chunk() {
+  std::ptrdiff_t values = 0, gradients = 0;
+  for (const Grid& grid : grids) values += grid.size();
+  for (const std::ptrdiff_t size : buffers) gradients += size;
+  std::ptrdiff_t examples = kChunkFloats / (2 * values);
+  if (parameters > kManyParameters) examples = std::min(kShare * parameters, kMostFloats) / (values + gradients);
+  chunk = static_cast<int>(std::clamp<std::ptrdiff_t>(examples, 1, kMostExamples));
+}
+
+// Where a layer's parameters lie, from `packed` on; returns where they end.
+std::ptrdiff_t Plan::pack(Layer& layer, const Description& from, std::ptrdiff_t packed, int lanes) {
+  const Grid& in = grids[layer.from];
+  if (layer.convolves()) layer.parameters = layer.convolution.parameters();
+  if (layer.normalisation.affine) layer.parameters = 2 * std::ptrdiff_t(in.stride);
+  if (layer.parameters == 0) return packed;
+  check_size(double(packed) + double(layer.parameters), kMostParameters);
+  layer.parameters_at = packed;
+  layer.flat_at = from.weight_at;
+  flat_at.resize(packed + layer.parameters, -1);
+  if (layer.convolves()) {
+    pack_convolution(layer, from, in, lanes, flat_at);
+  } else {
+    std::int64_t* place = flat_at.data() + packed;
+    std::iota(place, place + in.channels, from.weight_at);
+    std::iota(place + in.stride, place + in.stride + in.channels, from.bias_at);
+  }
+  return packed + layer.parameters;
 }
 
 Plan::Plan(int channels, int height, int width, const std::vector<Description>& described, std::int64_t total,
            int lanes)
     : parameters(total) {
-  if (channels < 1 || height < 1 || width < 1 || total < 1) refuse("the input and the model must not be empty");
-  for (const int number : {channels, height, width}) check_size(number, kLargest);
+  if (total < 1) refuse("the input and the model must not be empty");
   check_size(double(total), kMostParameters);
-  Grid first;
-  first.channels = channels;
-  first.stride = rounded_up(channels, lanes);
-  first.height = height;
-  first.width = width;
-  grids.push_back(first);
-
-  std::vector<const Description*> kept;
-  for (const Description& each : described) {
-    if (each.kind == Description::Kind::relu) {
-      grids.back().rectified = true;
-      continue;
-    }
-    check_numbers(each);
+  Graph graph = trace(channels, height, width, described, lanes);
+  grids = std::move(graph.grids);
+  for (const Step& step : graph.steps) {
     auto layer = std::make_unique<Layer>();
-    layer->convolves = each.kind == Description::Kind::convolution;
-    if (layer->convolves) {
-      grids.back().halo_height = each.padding_height;
-      grids.back().halo_width = each.padding_width;
-    }
-    check_size(grids.back());
-    grids.push_back(shape_after(each, grids.back(), lanes));
-    check_size(grids.back());
+    layer->kind = kind_of(step.described);
+    layer->from = step.from;
+    layer->other = step.other;
+    layer->to = step.to;
+    if (layer->kind == Layer::Kind::normalisation)
+      layer->normalisation = {step.described.groups, step.described.epsilon,
+                              step.described.weight_at != -1 || step.described.bias_at != -1};
     layers.push_back(std::move(layer));
-    kept.push_back(&each);
   }
-  if (convolutions() == 0) refuse("the model must have a layer with parameters");
-  // No gradient goes back to the examples, so a convolution may read them as they are.
-  if (layers.front()->convolves) grids.front().stride = channels;
+  if (std::none_of(layers.begin(), layers.end(), [](const auto& layer) { return layer->convolves(); }))
+    refuse("the model must have a layer with parameters");
   if (output().height != 1 || output().width != 1) refuse("the model must end with one score for each class");
+  share_buffers();
+  choose_chunk();
 
-  std::ptrdiff_t floats = 0;
-  for (const Grid& grid : grids) floats += 2 * grid.size();
-  // Where every layer is linear, weights are most of what is read: they are read once for a chunk, and activations may
-  // take half as much room.
-  const bool linear = std::all_of(grids.begin(), grids.end(), [](const Grid& grid) { return grid.height * grid.width == 1; });
-  const std::ptrdiff_t room = linear ? std::max<std::ptrdiff_t>(kChunkFloats, parameters / 2) : kChunkFloats;
-  chunk = static_cast<int>(std::clamp<std::ptrdiff_t>(room / floats, 1, kMostExamples));
-
-  while (!layers[lowest]->convolves) ++lowest;
   std::ptrdiff_t packed = 0;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     Layer& layer = *layers[i];
-    if (!layer.convolves) {
-      connect_pool(layer, *kept[i], grids[i], grids[i + 1]);
-      continue;
-    }
-    check_parameters(*kept[i], grids[i], parameters);
-    connect_convolution(layer, *kept[i], grids[i], grids[i + 1], chunk);
-    check_size(double(packed) + double(layer.parameters), kMostParameters);
-    layer.parameters_at = packed;
-    packed += layer.parameters;
-    flat_at.resize(packed, -1);
-    pack(layer, *kept[i], grids[i], lanes, flat_at);
+    const Description& from = graph.steps[i].described;
+    const Grid &in = grids[layer.from], &out = grids[layer.to];
+    check_parameters(layer, from, in, parameters);  // before anything of their size is made
+    if (layer.kind == Layer::Kind::pool) connect_pool(layer, from, in, out);
+    if (layer.convolves()) connect_convolution(layer, from, in, out, chunk);
+    packed = pack(layer, from, packed, lanes);
   }
   check_cover(flat_at, parameters);
 }

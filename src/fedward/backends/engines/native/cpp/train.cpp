@@ -24,10 +24,9 @@ void unpack(const Plan& plan, const std::vector<Number>& packed, Number* flat) {
 // product of what went in and what came back: those are kept for some examples, and their products added together.
 class Clipped {
  public:
-  Clipped(const Network& network, int number, std::vector<float>& own, std::vector<double>& sum)
-      : network_(network), kernels_(network.kernels), number_(number), layer_(*network.plan.layers[number]),
-        conv_(layer_.convolution), outer_(conv_.pixels == 1), own_(own.data() + layer_.parameters_at),
-        sum_(sum.data() + layer_.parameters_at) {
+  Clipped(const Network& network, const Layer& layer, std::vector<float>& own, std::vector<double>& sum)
+      : network_(network), kernels_(network.kernels), layer_(layer), conv_(layer.convolution), outer_(layer.outer()),
+        own_(own.data() + layer.parameters_at), sum_(sum.data() + layer.parameters_at) {
     if (!outer_) return;
     inputs_.resize(std::size_t(kTogether) * conv_.taps);
     gradients_.resize(std::size_t(kTogether) * conv_.columns);
@@ -37,13 +36,13 @@ class Clipped {
     if (!outer_) std::fill_n(own_, layer_.parameters, 0.0f);
   }
   double squares() const {
-    return outer_ ? kernels_.outer_squares(conv_, network_.input_of(number_), network_.sent_back_to(number_))
+    return outer_ ? kernels_.outer_squares(conv_, network_.input_of(layer_), network_.sent_back_to(layer_))
                   : kernels_.squares(own_, layer_.parameters);
   }
   void add(double scale) {
     if (!outer_) return kernels_.add_scaled(sum_, own_, scale, layer_.parameters);
-    const float* input = network_.input_of(number_) + conv_.input_at[0];
-    const float* gradient = network_.sent_back_to(number_) + conv_.output_at[0];
+    const float* input = network_.input_of(layer_) + conv_.input_at[0];
+    const float* gradient = network_.sent_back_to(layer_) + conv_.output_at[0];
     float* inputs = inputs_.data() + std::size_t(waiting_) * conv_.taps;
     double* gradients = gradients_.data() + std::size_t(waiting_) * conv_.columns;
     for (int tap = 0; tap < conv_.taps; ++tap) inputs[tap] = input[conv_.tap_at[tap]];
@@ -60,7 +59,6 @@ class Clipped {
 
   const Network& network_;
   const Kernels& kernels_;
-  const int number_;
   const Layer& layer_;
   const Convolution& conv_;
   const bool outer_;
@@ -101,8 +99,7 @@ void clipped_sum(Network& network, const float* flat, const Data& data, const st
   std::vector<double> sum(weights.size(), 0.0);
   std::vector<float> own(weights.size());
   std::vector<Clipped> layers;
-  for (int l = 0; l < int(plan.layers.size()); ++l)
-    if (plan.layers[l]->convolves) layers.emplace_back(network, l, own, sum);
+  for (const Layer* layer : plan.learning()) layers.emplace_back(network, *layer, own, sum);
   std::vector<double> squares(layers.size()), scales(layers.size());
   network.set(weights.data(), true);
   for (std::int64_t i = 0; i < count; ++i) {
