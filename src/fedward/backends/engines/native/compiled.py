@@ -89,7 +89,7 @@ class Native:
         y = examples.y
         if y.dtype != torch.int64 or y.shape != (len(y),) or y.device.type != "cpu" or not len(y):
             return False
-        model = self._model(_shape(examples))
+        model = self.flat_model(_shape(examples))
         # As unsigned numbers those below zero are the largest.
         return model is not None and bool(y.numpy().view(np.uint64).max() < model.engine.classes)
 
@@ -100,11 +100,11 @@ class Native:
             return False
         if parameters.shape != (self._spec.size,) or parameters.dtype != torch.float32:
             return False
-        return not has_global_hooks() and self._model(_shape(examples)) is not None
+        return not has_global_hooks() and self.flat_model(_shape(examples)) is not None
 
     def train(self, job: Job, examples: Examples) -> tuple[Tensor, float | None]:
         """The update of a job that suits, and the norm that its trainer reports."""
-        model = self._model(_shape(examples))
+        model = self.flat_model(_shape(examples))
         assert model is not None
         rng = from_local_seed(job.draw_seed())
         trainer: LocalTrainer = job.trainer
@@ -119,14 +119,15 @@ class Native:
 
     def scores(self, parameters: Tensor, examples: Examples, start: int, stop: int) -> Tensor:
         """The scores of the examples from ``start`` to ``stop``."""
-        model = self._model(_shape(examples))
+        model = self.flat_model(_shape(examples))
         assert model is not None
         assert isinstance(examples.x, Tensor)
         x = examples.x.contiguous().numpy()
         found = model.engine.scores(parameters.contiguous().numpy(), x, start, stop - start)
         return torch.from_numpy(found)
 
-    def _model(self, shape: tuple[int, ...]) -> NativeModel | None:
+    def flat_model(self, shape: tuple[int, ...]) -> NativeModel | None:
+        """The module for examples of a shape, answered by this engine; None where it does not cover that."""
         if shape not in self._models:
             self._models[shape] = self._build(shape)
         return self._models[shape]
