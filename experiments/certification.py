@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,20 @@ from support import parser
 Record = dict[str, Any]
 
 
-def options(description: str, *, replicas: int, still: int = 0, show: str = "") -> Any:
+def options(
+    description: str,
+    *,
+    replicas: int,
+    still: int = 0,
+    show: str = "",
+    more: Callable[[argparse.ArgumentParser], object] | None = None,
+) -> Any:
     """The command line of such an experiment.
 
     Args:
       still: how many replicas there are without noise, where that is another number.
       show: what ``--show`` does, where there is such a thing.
+      more: adds options of the experiment's own.
     """
     made = parser(description)
     made.add_argument("--replicas", type=int, default=replicas, help="M")
@@ -34,6 +44,8 @@ def options(description: str, *, replicas: int, still: int = 0, show: str = "") 
         made.add_argument("--still", type=int, default=still, help="M of the trainings without noise")
     if show:
         made.add_argument("--show", action="store_true", help=show)
+    if more is not None:
+        more(made)
     return made.parse_args()
 
 

@@ -1,11 +1,12 @@
 """Certified accuracy in Xie et al., on MNIST 0/1 and on the airplanes and birds of CIFAR-10.
 
-    python experiments/xie_certified_accuracy/run.py FIGURE --data DIR [--replicas 1000] [--small]
+    python experiments/xie_certified_accuracy/run.py FIGURE --data DIR [--start FILE] [--small]
 
 FIGURE is users (1(a), 7(a)), examples (1(c)), clipping (14), cifar_users (1(b)), cifar_examples (1(d)) or
 cifar_clipping (15). --small is every second noise level of figure 1. Trainings are kept in runs/ and gone on
 with after a kill; what was found is put into --out, and beside this file by --publish. CIFAR-10 starts
-from weights/cifar100.pt, which is made first where it is missing.
+from weights/cifar100.pt, which is made first where it is missing; with --start from the authors' own weights,
+whose records have names of their own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))  # for what the experiments share, beside their folders
 from certification import Record, accuracies, certified, fedward, keep, options, varied
-from cifar_start import pretrained
+from cifar_start import add_start_option, start_weights
 from clipping_variants import CLIPS, compare
 from rich.console import Console
 from rich.table import Table
@@ -54,32 +55,37 @@ def largest(found: Record) -> Table:
 
 if __name__ == "__main__":
     figure = sys.argv.pop(1) if sys.argv[1:2] and sys.argv[1] in {**NOISE, **CLIPPED} else ""
-    chosen = options(__doc__, replicas=1000)
+    chosen = options(__doc__, replicas=1000, more=add_start_option)
     if not figure:
         sys.exit(f"say which: {', '.join([*NOISE, *CLIPPED])}")
     place = place_of(chosen, HERE)
-    file, name = HERE / f"{figure}.toml", f"xie-{figure}"
+    if chosen.start is not None and not figure.startswith("cifar"):
+        sys.exit(f"--start is for the figures on CIFAR-10, got it with {figure}")
+    kept = figure if chosen.start is None else f"{figure}_authors"
+    table_5 = "table_5.json" if chosen.start is None else "table_5_authors.json"
+    file, name = HERE / f"{figure}.toml", f"xie-{kept}"
     more: tuple[str, ...] = ()
     if figure.startswith("cifar"):
-        more = ("--set", f'model.weights="{pretrained(Path("weights"), chosen.data).resolve()}"')
+        weights = start_weights(Path("weights"), chosen.data, chosen.start)
+        more = ("--set", f'model.weights="{weights.resolve()}"')
     if figure in CLIPPED:
         axes = (
             *varied("algorithm.clip", tuple(CLIPS.values())),
             *varied("algorithm.noise_multiplier", CLIPPED[figure]),
         )
         run = fedward("replicas", file, chosen, name, *axes, *more)
-        found = compare(run, place.file(figure), *CLIPPED[figure], chosen.data)
+        found = compare(run, place.file(kept), *CLIPPED[figure], chosen.data)
     else:
         local = "local." if figure.endswith("examples") else ""
         levels = NOISE[figure][::2] if chosen.small else NOISE[figure]
         run = fedward(
             "certify", file, chosen, name, *varied(f"algorithm.{local}noise_multiplier", levels), *more
         )
-        keep(run, {"certified.json": f"{figure}.json", "certified_accuracy.png": f"{figure}.png"}, place.out)
+        keep(run, {"certified.json": f"{kept}.json", "certified_accuracy.png": f"{kept}.png"}, place.out)
         found = certified(run)
         if figure == "cifar_examples":  # table 5; those of the others are in the folders of tables 2 to 4
-            kept = {name.rpartition("=")[2]: each.tolist() for name, each in accuracies(run).items()}
-            place.file("table_5.json").write_text(json.dumps(kept) + "\n")
-            place.publish("table_5.json")
-    place.publish(f"{figure}.json", f"{figure}.png")
+            each_level = {name.rpartition("=")[2]: each.tolist() for name, each in accuracies(run).items()}
+            place.file(table_5).write_text(json.dumps(each_level) + "\n")
+            place.publish(table_5)
+    place.publish(f"{kept}.json", f"{kept}.png")
     Console(width=120).print(largest(found))

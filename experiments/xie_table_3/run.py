@@ -1,12 +1,13 @@
 """Table 3 of Xie et al.: clean accuracy of UserDP-FedAvg on CIFAR-10, airplane or bird, against the noise.
 
-    python experiments/xie_table_3/run.py --data DIR [--seeds 4] [--replicas 10] [--small]
+    python experiments/xie_table_3/run.py --data DIR [--seeds 4] [--replicas 10] [--start FILE] [--small]
 
 The table is about one round. Its users start from the same model, so all cohorts and noise levels of a seed
 share the 200 trainings of the users: M replicas of nine noise levels cost little more than one. The initial
 model was trained on CIFAR-100 without privacy (cifar100.toml); that is done first, unless --weights DIR
-has it. A seed draws the new last layer and the local shuffles, a replica the cohort and the noise. Finished
-seeds are kept in results.jsonl of --out, so it can be killed and started again.
+has it. With --start it is the authors' own, whose records are kept apart. A seed draws the new last layer and
+the local shuffles, a replica the cohort and the noise. Finished seeds are kept in the records of --out, so it
+can be killed and started again.
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ from fedward.lockstep.lockstep import Lockstep, Training
 from fedward.models.initial_weights import load_weights
 
 sys.path.append(str(Path(__file__).parents[1]))  # for support.py, beside the folders of the experiments
-from cifar_start import pretrained
+from cifar_start import add_start_option, start_weights
 
 from published import Place, place_of
 from support import Record, carry_out, finished, half_width, parser
 
 HERE = Path(__file__).parent
-RESULTS = "results.jsonl"
+# The file of records and the picture, by whose start it is.
+OURS, AUTHORS = ("results.jsonl", "accuracy.png"), ("authors_start.jsonl", "authors_start.png")
 PAPER = {0: 81.90, 1.7: 81.82, 2.3: 80.09, 2.6: 79.27, 3: 77.89, 4: 73.07, 6: 64.36, 8: 57.92, 10: 54.59}
 USERS, COHORT, BOUND, DELTA = 200, 40, 1.0, 0.0029
 SAMPLER = fedward.FixedSizeSampler(size=COHORT)
@@ -105,8 +107,8 @@ def epsilon(noise: float) -> str:
     return " / ".join(f"{value:.4f}" for value in values)
 
 
-def show(place: Place) -> None:
-    found = finished(place.records(RESULTS))
+def show(place: Place, records: str, drawn: str) -> None:
+    found = finished(place.records(records))
     table = Table("σ", "ε (moments / rdp)", "paper", "measured", "deviation of one run", "runs", "by seed")
     for noise, printed in PAPER.items():
         runs = [100 * np.array(record["accuracy"][f"{noise:g}"]) for record in found]
@@ -121,7 +123,7 @@ def show(place: Place) -> None:
             ", ".join(f"{values.mean():.1f}" for values in runs),
         )
     Console(width=130).print(table)
-    picture(found, place.file("accuracy.png"))
+    picture(found, place.file(drawn))
 
 
 def picture(found: list[Record], file: Path) -> None:
@@ -150,18 +152,20 @@ def main() -> None:
     made.add_argument(
         "--weights", type=Path, default=Path("weights"), help="where the public training is kept"
     )
+    add_start_option(made)
     made.add_argument("--small", action="store_true", help="two seeds of five replicas")
     made.add_argument("--show", action="store_true", help="only draw what is finished")
     options = made.parse_args()
     place = place_of(options, HERE)
+    records, drawn = OURS if options.start is None else AUTHORS
     if not options.show:
         seeds, replicas = (2, 5) if options.small else (options.seeds, options.replicas)
-        done = {record["seed"] for record in finished(place.file(RESULTS))}
-        weights = pretrained(options.weights, options.data)
+        done = {record["seed"] for record in finished(place.file(records))}
+        weights = start_weights(options.weights, options.data, options.start)
         left = [Task(seed, replicas, weights, options.data) for seed in range(seeds) if seed not in done]
-        carry_out(train, left, place.file(RESULTS))
-    show(place)
-    place.publish(RESULTS, "accuracy.png")
+        carry_out(train, left, place.file(records))
+    show(place, records, drawn)
+    place.publish(records, drawn)
 
 
 if __name__ == "__main__":

@@ -167,3 +167,56 @@ def test_without_attackers_the_cohorts_are_those_of_the_server(sampler: Any) -> 
     for seed in range(10):
         drawn = staged.draw(12, np.random.default_rng(seed))
         assert np.array_equal(drawn, sampler.draw(12, np.random.default_rng(seed)))
+
+
+def _attacked_in(rounds: tuple[int, ...]) -> Attack:
+    who = PerCohort(count=4, each=2, attacked_rounds_only=True)
+    return Attack(who=who, model=(Scale(factor=2.0),), rounds=rounds)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
+def test_only_the_attacked_rounds_are_staged_where_that_is_asked_for(sampler: Any) -> None:
+    federation, declared = tiny_federation(), tiny_algorithm(sampler=sampler)
+    staged = _attacked_in((1,)).stage(declared, federation, 1)
+    states = list(
+        fedward.rounds(
+            staged.algorithm, tiny_model(), federation, rounds=3, seed=1, adversary=staged.adversary
+        )
+    )
+    alone = list(fedward.rounds(declared, tiny_model(), federation, rounds=1, seed=1))
+    cohorts = [log.telemetry.cohort for _, log in states if log.telemetry is not None]
+    assert len(set(cohorts[1]) & staged.adversary.users) == 2
+    assert alone[0][1].telemetry is not None
+    assert cohorts[0] == alone[0][1].telemetry.cohort
+    drawn_by = [staged.algorithm.sampler_of(t) for t in (0, 1, 2)]
+    assert drawn_by == [
+        sampler,
+        StagedCohort(sampler=sampler, attackers=attackers_of(staged), each=2),
+        sampler,
+    ]
+
+
+def attackers_of(staged: Any) -> tuple[int, ...]:
+    return tuple(sorted(staged.adversary.users))
+
+
+def test_each_round_is_charged_for_its_own_sampling() -> None:
+    """3 of 8 honest users in the attacked round, 5 of 12 in the others: the larger part costs more."""
+    declared = tiny_algorithm(sampler=FixedSizeSampler(size=5))
+    staged = _attacked_in((1,)).stage(declared, tiny_federation(), 1).algorithm
+    honest = tiny_algorithm(sampler=FixedSizeSampler(size=3))
+    assert staged.round_event(12, 0) == declared.round_event(12, 0)
+    assert staged.round_event(12, 1) == honest.round_event(8, 0)
+    assert staged.round_event(12, 2) == declared.round_event(12, 2)
+    ledger = staged.planned_ledger(12, 3)
+    assert "2 of 4 attackers in every cohort of the attacked rounds" in str(ledger.guarantee(1e-3, "rdp"))
+    reloaded, _ = ledger_file.loads(ledger_file.dumps(ledger))
+    assert reloaded.terms.staged == ExactAttackers(each=2, attackers=4, attacked_rounds_only=True)
+    with pytest.raises(InvalidValue, match="attackers who are sampled like everybody else"):
+        certifiable(reloaded, ThreatModel())
+
+
+def test_staging_the_attacked_rounds_needs_rounds() -> None:
+    who = PerCohort(count=4, each=2, attacked_rounds_only=True)
+    with pytest.raises(InvalidValue, match="need the rounds of the attack, got none"):
+        Attack(who=who, model=(Scale(factor=2.0),))

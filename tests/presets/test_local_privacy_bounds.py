@@ -16,6 +16,7 @@ from dp_accounting import (
 from torch import nn
 
 import fedward
+from fedward.attacks.staged_cohort import StagedCohort
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.clipping import ClipNormDecay, FixedBound, PolynomialDecay
 from fedward.core.algorithm import Algorithm
@@ -95,6 +96,16 @@ def test_looks_alone_are_in_the_servers_ledger_by_their_own_sampling() -> None:
         looked if t in (0, 2, 4) else NoOpDpEvent() for t in range(7)
     ]
     assert "looks at norms only" in quantile.new_ledger().sampling
+
+
+def test_a_look_is_charged_for_the_sampling_of_its_own_round() -> None:
+    """4 of 12 where nobody attacks; 2 of the 8 honest users beside 2 attackers."""
+    staged = StagedCohort(sampler=FixedSizeSampler(size=4), attackers=(0, 1, 2, 3), each=2, rounds=(1,))
+    algorithm = ldp(clip_bound=None, policy=QUANTILE, sampler=staged)
+    assert [algorithm.round_event(12, t) for t in (0, 1)] == [
+        SampledWithoutReplacementDpEvent(12, 4, GaussianDpEvent(2.0)),
+        SampledWithoutReplacementDpEvent(8, 2, GaussianDpEvent(2.0)),
+    ]
 
 
 def test_one_user_replaced_moves_a_look_as_far_as_the_policy_has_proven() -> None:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from fedward.attacks.attack_goal import Goal, split_test
+from fedward.attacks.attack_notes import notes_on
 from fedward.attacks.attack_types import Adaptive, ModelPoisoning, Poisoning, Who
 from fedward.attacks.attacker import Attacker
 from fedward.attacks.declared import check_declared
@@ -18,7 +19,7 @@ from fedward.attacks.poisoning import POISONINGS
 from fedward.attacks.poisoning.portion import fingerprint
 from fedward.attacks.poisoning.unprepared import Unfitted, Unprepared, ready
 from fedward.attacks.staged_cohort import StagedCohort
-from fedward.attacks.who import NamedUsers
+from fedward.attacks.who import NamedUsers, PerCohort
 from fedward.base.randomness import stream
 from fedward.base.validate import InvalidType, InvalidValue, one_of, open_unit, whole
 from fedward.core.algorithm import Algorithm
@@ -130,10 +131,21 @@ class Attack:
                     f"rounds of the attack must be one or more different ones, got {list(self.rounds)}"
                 )
 
+        if self.staged_when_attacked and self.rounds is None:
+            raise InvalidValue(
+                "attackers in every cohort of the attacked rounds only need the rounds of the attack, got "
+                "none: give rounds, or leave attacked_rounds_only out"
+            )
+
     @property
     def adapts(self) -> bool:
         """Whether it knows the defence: what a defence withstands from others says little about it."""
         return any(part.conduct.adapts for part in self.model)
+
+    @property
+    def staged_when_attacked(self) -> bool:
+        """Whether cohorts have an exact number of attackers in the attacked rounds, and in no others."""
+        return isinstance(self.who, PerCohort) and self.who.attacked_rounds_only
 
     def users(self, federation: Federation, seed: int) -> frozenset[int]:
         """The users that attack."""
@@ -175,7 +187,7 @@ class Attack:
                 per_cohort=self.who.per_cohort,
             ),
             goal=goal,
-            notes=self._notes(algorithm),
+            notes=notes_on(self, algorithm),
         )
 
     def _spare_root(self, users: frozenset[int], root: int | None, federation: Federation) -> frozenset[int]:
@@ -197,7 +209,10 @@ class Attack:
         if self.who.per_cohort is None:
             return algorithm
         sampler = StagedCohort(
-            sampler=algorithm.sampler, attackers=tuple(sorted(users)), each=self.who.per_cohort
+            sampler=algorithm.sampler,
+            attackers=tuple(sorted(users)),
+            each=self.who.per_cohort,
+            rounds=self.rounds if self.staged_when_attacked else None,
         )
         sampler.check(federation.num_users)
         return replace(algorithm, sampler=sampler)
@@ -276,27 +291,6 @@ class Attack:
             class_names=federation.class_names,
             copy=False,
         )
-
-    def _notes(self, algorithm: Algorithm) -> tuple[str, ...]:
-        notes = []
-        if self.data and self.model and self.model[0].conduct.discards_update:
-            notes.append(f"{self.model[0]} throws away what was trained: the poisoned data has no effect.")
-        if self.who.per_cohort is not None:
-            notes.append(
-                f"Every cohort has exactly {self.who.per_cohort} attackers: this is not the sampling that "
-                "certificates are about."
-            )
-        if algorithm.handed_out:
-            notes.append(
-                f"{algorithm.handed_out:,} examples of honest users were handed to the attackers: every ε is "
-                "about the federation after that."
-            )
-        if algorithm.accounting == "users" and any(part.conduct.skips_local_privacy for part in self.model):
-            notes.append(
-                "The attackers skip their own clipping and noise, and nobody clips after them. What is "
-                "guaranteed to the other users stands: each relies on its own noise."
-            )
-        return tuple(notes)
 
 
 def _fitted(

@@ -29,6 +29,8 @@ class StagedCohort:
       sampler: what the server declares.
       attackers: the attackers, ascending.
       each: P_m.
+      rounds: the rounds whose cohorts are drawn so, counted from 0; all rounds if None. In others everybody
+        is drawn as the server declares.
 
     >>> staged = StagedCohort(sampler=FixedSizeSampler(size=4), attackers=(0, 1, 2), each=2)
     >>> staged.draw(10, np.random.default_rng(0)).tolist()
@@ -40,6 +42,7 @@ class StagedCohort:
     sampler: Sampler
     attackers: tuple[int, ...]
     each: int
+    rounds: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         whole("attackers in every cohort", self.each, at_least=0)
@@ -58,7 +61,9 @@ class StagedCohort:
 
     @property
     def staged(self) -> ExactAttackers:
-        return ExactAttackers(each=self.each, attackers=len(self.attackers))
+        return ExactAttackers(
+            each=self.each, attackers=len(self.attackers), attacked_rounds_only=self.rounds is not None
+        )
 
     @property
     def declares_size(self) -> bool:
@@ -71,6 +76,12 @@ class StagedCohort:
     @property
     def exact(self) -> bool:
         return self.sampler.exact
+
+    def at_round(self, round: int) -> Sampler:
+        """The sampler of a round; this one itself draws as in a round with attackers."""
+        if self.rounds is None:
+            return self
+        return replace(self, rounds=None) if round in self.rounds else self.sampler
 
     def check(self, num_users: int) -> None:
         self.sampler.check(num_users)

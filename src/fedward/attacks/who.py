@@ -89,6 +89,8 @@ class PerCohort:
     Args:
       count: P, how many attack.
       each: P_m, how many of them every cohort has.
+      attacked_rounds_only: whether only the cohorts of the attack's ``rounds`` have them; in others attackers
+        are drawn like everybody.
 
     >>> PerCohort(count=2, each=3)
     Traceback (most recent call last):
@@ -101,6 +103,7 @@ class PerCohort:
 
     count: int
     each: int
+    attacked_rounds_only: bool = False
 
     def __post_init__(self) -> None:
         whole("number of attackers", self.count, at_least=0)
@@ -109,6 +112,10 @@ class PerCohort:
             raise InvalidValue(
                 f"attackers in every cohort must be at most the number of attackers, {self.count}, "
                 f"got {self.each}"
+            )
+        if not isinstance(self.attacked_rounds_only, bool):
+            raise InvalidType(
+                f"attacked rounds only must be true or false, got {self.attacked_rounds_only!r}"
             )
 
     @property

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from torch import nn
 
 from fedward.backends.compute import Compute
-from fedward.backends.engines.gram import is_linear
+from fedward.backends.engines.gram import LINEAR_MODEL, is_linear
 from fedward.backends.engines.native import instruction_set, why_not
 from fedward.backends.in_process import InProcess
 from fedward.backends.processes.workers import Workers
@@ -63,7 +63,7 @@ def why_generic(model: nn.Module, federation: Federation, compute: Compute) -> s
     if compute.device != "cpu":
         return f"on {compute.device}"
     if is_linear(model):
-        return "in the Gram form, the model is linear"
+        return LINEAR_MODEL
     x = federation.examples.x
     return why_not(model, () if isinstance(x, Ragged) else tuple(x.shape[1:]))
 

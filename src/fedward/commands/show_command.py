@@ -84,7 +84,7 @@ def _engine_of(name: str, engine: str | None) -> str:
     import torch
 
     from fedward.backends.engines.choice import choose_engine
-    from fedward.backends.engines.gram import is_linear
+    from fedward.backends.engines.gram import LINEAR_MODEL, is_linear
     from fedward.backends.engines.native import instruction_set, why_not
     from fedward.core.vocabulary import Vocabulary
     from fedward.models import MODELS, TEXT_MODELS
@@ -99,6 +99,6 @@ def _engine_of(name: str, engine: str | None) -> str:
         module = model(input_shape=shape, num_classes=10)
     if choose_engine(engine) == "generic":
         return "Trained by the generic engine: as asked for."
-    if reason := "in the Gram form, the model is linear" if is_linear(module) else why_not(module, shape):
+    if reason := LINEAR_MODEL if is_linear(module) else why_not(module, shape):
         return f"Trained by the generic engine: {reason}."
     return f"Trained by the native engine, {instruction_set()}."

@@ -65,7 +65,7 @@ class RoundSampler(Protocol):
     """A sampler whose cohorts depend on the round."""
 
     def at_round(self, round: int) -> Sampler:
-        """The sampler of that round; this one itself draws as in round 0."""
+        """The sampler of that round."""
 
 
 @runtime_checkable

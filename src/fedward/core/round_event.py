@@ -21,17 +21,16 @@ if TYPE_CHECKING:
 def event_of_round(algorithm: Algorithm, num_users: int, round: int, again: bool) -> DpEvent:
     """See ``Algorithm.round_event``."""
     looks = algorithm.looks(round)
+    sampler = algorithm.sampler_of(round)
     if algorithm.unproven:
         return NonPrivateDpEvent()
     if algorithm.accounting == "aggregate":
-        return aggregate_event(
-            algorithm.protector.local_event(round), algorithm.sampler.expected_size(num_users)
-        )
+        return aggregate_event(algorithm.protector.local_event(round), sampler.expected_size(num_users))
     moves = look_moves(algorithm.policy, algorithm.sampler.adjacency) if looks else 1.0
     if algorithm.accounting == "users":
         if not looks:
             return NoOpDpEvent()
-        return algorithm.sampler.amplify(GaussianDpEvent(fold(*looks) / moves), num_users)
+        return sampler.amplify(GaussianDpEvent(fold(*looks) / moves), num_users)
     covered = algorithm.mechanism.whole_training
     if covered is not None and round >= covered:
         raise InvalidValue(f"round must be below {covered}, which {algorithm.mechanism} covers, got {round}")

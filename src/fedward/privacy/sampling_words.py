@@ -38,8 +38,9 @@ def sampling_in_words(spending: Spending, terms: Terms) -> str:
 
 def staged_in_words(staged: ExactAttackers) -> str:
     """What a guarantee says of cohorts with an exact number of attackers."""
+    cohorts = "every cohort of the attacked rounds" if staged.attacked_rounds_only else "every cohort"
     return (
-        f"staged with exactly {staged.each} of {staged.attackers} attackers in every cohort "
+        f"staged with exactly {staged.each} of {staged.attackers} attackers in {cohorts} "
         "(outside the sampling of certificates)"
     )
 

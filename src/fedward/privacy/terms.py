@@ -19,10 +19,14 @@ NOISE_OF: tuple[str, ...] = get_args(NoiseOf)
 
 @dataclass(frozen=True, kw_only=True)
 class ExactAttackers:
-    """Cohorts with exactly ``each`` of ``attackers`` attackers: not the sampling of certificates."""
+    """Cohorts with exactly ``each`` of ``attackers`` attackers: not the sampling of certificates.
+
+    ``attacked_rounds_only``: other rounds draw attackers like everybody.
+    """
 
     each: int
     attackers: int
+    attacked_rounds_only: bool = False
 
     def __post_init__(self) -> None:
         whole("attackers in every cohort", self.each, at_least=0)
@@ -31,6 +35,25 @@ class ExactAttackers:
                 f"attackers in every cohort must be at most the number of attackers, {self.attackers}, "
                 f"got {self.each}"
             )
+        if not isinstance(self.attacked_rounds_only, bool):
+            raise InvalidType(
+                f"attacked rounds only must be true or false, got {self.attacked_rounds_only!r}"
+            )
+
+    def to_json(self) -> dict[str, int | bool]:
+        """Plain values; what files did not have from the beginning is left out where it says nothing."""
+        limited = {"attacked_rounds_only": True} if self.attacked_rounds_only else {}
+        return {"each": self.each, "attackers": self.attackers, **limited}
+
+    @classmethod
+    def from_json(cls, content: Any) -> ExactAttackers:
+        """What ``to_json`` wrote; every key must be there, and no other."""
+        if not isinstance(content, dict) or content.keys() - {"attacked_rounds_only"} != {
+            "each",
+            "attackers",
+        }:
+            raise InvalidValue(f"staged must have the keys each, attackers, got {content!r}")
+        return cls(**content)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +149,8 @@ class Terms:
     def to_json(self) -> dict[str, Any]:
         """Plain values; what files did not have from the beginning is left out where it says nothing."""
         content = asdict(self)
+        if self.staged is not None:
+            content["staged"] = self.staged.to_json()
         return {name: value for name, value in content.items() if name not in _LATER or value}
 
     @classmethod
@@ -140,9 +165,7 @@ class Terms:
             )
         staged = content["staged"]
         if staged is not None:
-            if not isinstance(staged, dict) or staged.keys() != {"each", "attackers"}:
-                raise InvalidValue(f"staged must have the keys each, attackers, got {staged!r}")
-            staged = ExactAttackers(**staged)
+            staged = ExactAttackers.from_json(staged)
         schema = content.get("participation")
         if schema is not None:
             if not isinstance(schema, dict) or schema.keys() != {"most", "separation"}:

@@ -16,6 +16,9 @@ from fedward.core.examples import Examples
 from fedward.core.types import Job
 from fedward.local.sgd import SGD
 
+LINEAR_MODEL = "the model is linear: in the Gram form under plain SGD, by PyTorch under other trainers"
+"""Why the native engine does not train it, for people."""
+
 # What a step of the plain loop costs beyond one of the Gram form, as operations of a matrix product.
 _STEP = 5e6
 _MOST_BYTES = 64 * 2**20
