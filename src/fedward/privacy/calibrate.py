@@ -7,15 +7,17 @@ from collections.abc import Callable
 from fedward.base.validate import InvalidValue, one_of, open_unit, positive, whole
 from fedward.privacy.accountants import ACCOUNTANTS, epsilon_of
 from fedward.privacy.accounting_events import DpEvent
-from fedward.privacy.epsilon_search import affordable_count, excess, find_crossing
+from fedward.privacy.epsilon_search import affordable_count, excess, find_crossing, rough_excess
 from fedward.privacy.events import ADJACENCIES, Adjacency
 from fedward.privacy.moments import moments
-from fedward.privacy.pld import LEAST_NOISE, MOST_EPSILON, NoiseTooSmall, require_a_grid
+from fedward.privacy.pld import LEAST_NOISE, MOST_EPSILON, NoiseTooSmall, needs_no_noise, require_a_grid
 from fedward.privacy.rounding import round_up_digits
-from fedward.privacy.spending import is_allocated, is_fixed_size, mechanisms
+from fedward.privacy.spending import Mechanisms, is_allocated, is_fixed_size, mechanisms
 
 # The noise found is at most this much above the least there is.
 _TOLERANCE = 5e-5
+# From an estimate the search goes this factor first.
+_ROUGH_STRIDE = 1.0 + 1e-3
 _LEAST_NOISE, _MOST_NOISE = 1e-3, 1e7
 
 
@@ -46,16 +48,29 @@ def noise_for(
     """
     _check(epsilon, delta, accountant, adjacency)
     whole("rounds", rounds)
-    if accountant == "pld" and _meets(epsilon, delta, event_of(LEAST_NOISE), rounds, adjacency):
-        return LEAST_NOISE
+
+    def spent(z: float) -> Mechanisms:
+        return mechanisms([(event_of(z), rounds)])
 
     def excess_at(z: float) -> float:
-        return excess(mechanisms([(event_of(z), rounds)]), epsilon, delta, accountant, adjacency)
+        return excess(spent(z), epsilon, delta, accountant, adjacency)
 
-    z, here = 1.0, excess_at(1.0)
-    factor = 2.0 if here > 0 else 0.5
+    start, stride = 1.0, 2.0
+    if accountant == "pld":
+        if needs_no_noise(spent(1.0), delta):
+            raise InvalidValue(
+                f"delta must be below the chance that a user is drawn at all, got {delta:g}: it covers a "
+                "training without noise, whose ε is 0"
+            )
+        if _meets(epsilon, delta, event_of(LEAST_NOISE), rounds, adjacency):
+            return LEAST_NOISE
+        start = _rough_noise(lambda z: rough_excess(spent(z), epsilon, delta, adjacency))
+        stride = _ROUGH_STRIDE
+        if start == LEAST_NOISE and excess_at(LEAST_NOISE) <= 0:
+            return LEAST_NOISE
+    z, here = start, excess_at(start)
     while True:
-        further = z * factor
+        further = z * stride if here > 0 else z / stride
         if further > _MOST_NOISE:
             least = epsilon_of([(event_of(z), rounds)], delta, accountant, adjacency)
             raise InvalidValue(
@@ -69,6 +84,21 @@ def noise_for(
         there = excess_at(further)
         if (here > 0) != (there > 0):
             break
+        z, here, stride = further, there, min(stride**2, 2.0)
+    inside, outside = ((z, here), (further, there)) if here <= 0 else ((further, there), (z, here))
+    return find_crossing(excess_at, inside, outside, close=_close, snap=_off_the_root)
+
+
+def _rough_noise(excess_at: Callable[[float], float]) -> float:
+    """About the least noise, by an ε that is quickly computed; ``pld``'s least noise where that is enough."""
+    z, here = 1.0, excess_at(1.0)
+    while True:
+        further = max(z * 2.0 if here > 0 else z / 2.0, LEAST_NOISE)
+        if further > _MOST_NOISE or z == LEAST_NOISE:
+            return z
+        there = excess_at(further)
+        if (here > 0) != (there > 0):
+            break
         z, here = further, there
     inside, outside = ((z, here), (further, there)) if here <= 0 else ((further, there), (z, here))
     return find_crossing(
@@ -78,6 +108,17 @@ def noise_for(
         close=lambda a, b: a <= b * (1.0 + _TOLERANCE),
         snap=lambda x, a, b: x,
     )
+
+
+def _close(inside: float, outside: float) -> bool:
+    return inside <= outside * (1.0 + _TOLERANCE)
+
+
+def _off_the_root(guess: float, inside: float, outside: float) -> float:
+    """Somewhat beyond a guess, as seen from the point that it is next to, so that both soon lie around it."""
+    nearer_inside = inside / guess < guess / outside
+    beyond = guess / (1.0 + _TOLERANCE / 3) if nearer_inside else guess * (1.0 + _TOLERANCE / 3)
+    return min(max(beyond, outside), inside)
 
 
 def rounds_for(
