@@ -83,8 +83,10 @@ def rough_pld(spending: Spending, delta: float, adjacency: Adjacency) -> float:
 
 def needs_no_noise(parts: Mechanisms, delta: float) -> bool:
     """Whether δ is at least the chance that a user is drawn at all: ε is 0 then, whatever is released."""
-    sampled = all(isinstance(event, PoissonSampledDpEvent) for event, _ in parts)
-    return sampled and sum(event.sampling_probability * count for event, count in parts) <= delta
+    if not parts or not all(isinstance(event, PoissonSampledDpEvent) for event, _ in parts):
+        return False
+    chance: float = sum(event.sampling_probability * count for event, count in parts)
+    return chance <= delta
 
 
 def _require_reach(spending: Spending, delta: float, adjacency: Adjacency) -> Mechanisms | None:
