@@ -72,7 +72,7 @@ class _Lines:
 
 
 # A search asks for the same curve again and again, with another mean.
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _lines(curve: GroupCurve, away_from: Direction, to: Direction) -> _Lines:
     step = curve.step
     most = int(_MOST_EPSILON / step) + 1
