@@ -38,7 +38,7 @@ def test_commands_about_one_training_account_each_spending_once(
     text = TEXT.replace('accountant = "rdp"', 'accountant = "pld"')
     (tmp_path / "file.toml").write_text(text)
     (tmp_path / "levels.toml").write_text(
-        text + "[sweep]\nseeds = 2\nalgorithm.noise_multiplier = [2.0, 3.0]\n"
+        text + "[sweep]\nalgorithm.noise_multiplier = [2.0, 3.0]\n"
     )
     for command in (
         ("check", "file.toml"),
