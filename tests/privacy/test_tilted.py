@@ -126,7 +126,7 @@ def test_the_crossing_is_that_of_a_bisection_to_the_last_bit(
     points: int, largest: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(points)
-    loss = 1e-2 * np.arange(points) - 3.0
+    loss: Array = 1e-2 * np.arange(points, dtype=np.float64) - 3.0
     for power in (0.0, 4.0):
         share = rng.random(points) * np.exp(-power * (loss - loss[0]))
         share *= largest / share.sum()

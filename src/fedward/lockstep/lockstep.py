@@ -137,11 +137,11 @@ class Lockstep:
         """
         plans = self._plans(trainings, states)
         shared: list[bool] = []
-        seen: set[int | None] = set()
+        seen: set[int] = set()
         for plan, _ in plans:
             # The rows of such a plan come with the first training that has it.
-            same = None if plan is None else self._first.same_rows(plan)
-            shared.append(same is not None and (same in seen or self._first.has(plan)))
+            same = -1 if plan is None else self._first.same_rows(plan)
+            shared.append(plan is not None and (same in seen or self._first.has(plan)))
             seen.add(same)
         watched = [self._watched(training, state) for training, state in zip(trainings, states, strict=True)]
         jobs = [
