@@ -1,9 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import pytest
 import torch
 
+from fedward.core.algorithm import Algorithm
+from fedward.core.receive import Received, receive
+from fedward.lockstep import lockstep
 from fedward.lockstep.lockstep import Training
 from fedward.sampling import EveryoneSampler
 from lockstep.trained_together import FEDERATION, alone, go
@@ -21,6 +26,56 @@ def test_trainings_with_everybody_come_to_the_bits_that_each_comes_to_alone() ->
     users = FEDERATION.num_users
     assert together.asked == 4 * 2 * users
     assert together.run == len(backend.jobs) == users + 4 * users
+
+
+def sums(monkeypatch: pytest.MonkeyPatch) -> list[Algorithm]:
+    """The algorithm of every round whose rows are added up from now on."""
+    added: list[Algorithm] = []
+
+    def counting(algorithm: Algorithm, *others: Any) -> Received:
+        added.append(algorithm)
+        return receive(algorithm, *others)
+
+    monkeypatch.setattr(lockstep, "receive", counting)
+    return added
+
+
+def levels(algorithm: Algorithm, replicas: int) -> list[Training]:
+    """Replicas at two levels of noise."""
+    other = replace(algorithm, mechanism=replace(algorithm.mechanism, multiplier=9.0))  # type: ignore[type-var]
+    return [
+        Training(algorithm=each, rounds=1, replica=r) for r in range(replicas) for each in (algorithm, other)
+    ]
+
+
+def test_noise_levels_share_the_sum_of_a_replica_and_nothing_of_their_noise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trainings, added = levels(tiny_algorithm(), 12), sums(monkeypatch)
+    states, together, _ = go(trainings)
+    assert len(added) <= 12
+    assert together.asked > 2 * together.run
+    for training, state in zip(trainings, states, strict=True):
+        by_itself = alone(training)
+        assert torch.equal(state.parameters, by_itself.parameters)
+        assert state.ledger == by_itself.ledger
+    assert len({state.parameters.numpy().tobytes() for state in states}) == 24
+
+
+def test_what_changes_the_sum_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, added = tiny_algorithm(), sums(monkeypatch)
+    other = tiny_algorithm(clip_bound=0.01)
+    trainings = [Training(algorithm=each, rounds=1, replica=r) for r in range(4) for each in (one, other)]
+    states, _, _ = go(trainings)
+    assert {algorithm.policy for algorithm in added} == {one.policy, other.policy}
+    for training, state in zip(trainings, states, strict=True):
+        assert torch.equal(state.parameters, alone(training).parameters)
+
+
+def test_levels_of_exact_noise_cut_rows_to_grids_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    added = sums(monkeypatch)
+    go(levels(tiny_algorithm(noise_source="system", sampler=EveryoneSampler()), 3))
+    assert [algorithm.noise_std(1.0) for algorithm in added] == [1.0 / 12, 9.0 / 12]
 
 
 def test_two_noise_levels_share_nothing_but_their_jobs() -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from fedward.base.validate import InvalidType, InvalidValue
 from fedward.privacy import ACCOUNTANTS, Adjacency, epsilon_of, noise_for, rounds_for
-from fedward.privacy.pld import require_a_grid
+from fedward.privacy.pld import require_a_grid, rough_pld
 from fedward.privacy.rounding import round_up_digits
 from fedward.privacy.spending import mechanisms
 
@@ -164,6 +164,32 @@ def test_the_least_noise_of_pld_is_not_the_answer_where_it_spends_more_or_is_les
     assert noise_for(40.0, 1e-5, poisson, 3, "pld", "add/remove") > 0.2
     halved = noise_for(199.0, 1e-5, lambda z: GaussianDpEvent(z / 2), 1, "pld", "add/remove")
     assert halved == pytest.approx(0.2, rel=1e-4)
+
+
+@pytest.mark.usefixtures("without_pld")
+def test_a_delta_that_covers_a_training_without_noise_is_refused() -> None:
+    with pytest.raises(InvalidValue, match="below the chance that a user is drawn at all, got 1e-05"):
+        noise_for(
+            1.0, 1e-5, lambda z: PoissonSampledDpEvent(1e-12, GaussianDpEvent(z)), 100, "pld", "add/remove"
+        )
+
+
+def test_a_small_sampling_rate_takes_a_few_fine_accountings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a rough grid, which takes a tenth of the time, the rest of the search is done."""
+    fine: list[float] = []
+
+    def finer(spending: Any, delta: float, adjacency: Adjacency) -> float:
+        fine.append(spending[0][0].event.noise_multiplier)
+        return rough_pld(spending, delta, adjacency) * 1.01
+
+    def event_of(z: float) -> DpEvent:
+        return PoissonSampledDpEvent(1e-4, GaussianDpEvent(z))
+
+    monkeypatch.setitem(ACCOUNTANTS, "pld", finer)
+    z = noise_for(1.0, 1e-5, event_of, 100, "pld", "add/remove")
+    assert len(fine) <= 6
+    assert finer([(event_of(z), 100)], 1e-5, "add/remove") <= 1.0
+    assert finer([(event_of(z / 1.0001), 100)], 1e-5, "add/remove") > 1.0
 
 
 def test_what_has_no_proof_is_refused() -> None:

@@ -119,3 +119,14 @@ def test_a_delta_that_floats_do_not_reach_is_refused_with_the_smallest_that_is_n
 def test_a_large_delta_costs_nothing() -> None:
     assert pld([(0.3, 100.0, 5)], 0.01) == 0.0
     assert pld([(1.0, 1e50, 10**7)], 1e-5) == 0.0
+
+
+@pytest.mark.parametrize(("q", "z", "rounds"), [(0.2, 0.7, 1), (1e-3, 0.3, 4), (1e-6, 2.0, 10)])
+def test_an_epsilon_is_0_only_where_delta_covers_all_that_the_rounds_show(
+    q: float, z: float, rounds: int
+) -> None:
+    """One round shows q (2 Φ(1 / 2z) - 1) at ε = 0, and several show no more than their sum."""
+    event = PoissonSampledDpEvent(q, GaussianDpEvent(z))
+    shown = q * math.erf(0.5 / z / math.sqrt(2.0))
+    assert epsilon_of([(event, rounds)], shown * rounds * (1 + 1e-6), "pld", "add/remove") == 0.0
+    assert epsilon_of([(event, 1)], shown * (1 - 1e-3), "pld", "add/remove") > 0.0

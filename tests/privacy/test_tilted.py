@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fedward.privacy import tilted
 from fedward.privacy.losses import Losses
+from fedward.privacy.sampled_gaussian import Array
 from fedward.privacy.tilted import find_epsilon
 
 
@@ -100,3 +101,39 @@ def test_infinite_losses_are_paid_for_first() -> None:
     assert find_epsilon([(law, 3)], 0.5, 1e-2) == pytest.approx(
         find_epsilon([(without, 3)], 0.5, 1e-2 - paid), abs=1e-4
     )
+
+
+def bisected(loss: Array, share: Array, infinite: float) -> float:
+    """The crossing by bisection alone, from one end of the grid to the other."""
+
+    def spent(place: int) -> float:
+        return infinite + float(np.sum(-np.expm1(loss[place] - loss[place + 1 :]) * share[place + 1 :]))
+
+    below, above = 0, len(loss) - 1
+    if spent(below) <= 1.0:
+        return float(loss[below])
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (middle, above) if spent(middle) > 1.0 else (below, middle)
+    upper = infinite + float(np.sum(share[above:]))
+    lower = float(np.sum(share[above:] * np.exp(loss[below] - loss[above:])))
+    return float(loss[below]) + math.log((upper - 1.0) / lower)
+
+
+@pytest.mark.parametrize("points", [2, 3, 100, 5000, 9000])
+@pytest.mark.parametrize("largest", [1e-3, 1.5, 40.0, 1e12])
+def test_the_crossing_is_that_of_a_bisection_to_the_last_bit(
+    points: int, largest: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(points)
+    loss: Array = 1e-2 * np.arange(points, dtype=np.float64) - 3.0
+    for power in (0.0, 4.0):
+        share = rng.random(points) * np.exp(-power * (loss - loss[0]))
+        share *= largest / share.sum()
+        expected = bisected(loss, share, 0.25)
+        assert tilted._find_crossing(loss, share, 0.25) == expected
+        # Wherever the guess is.
+        for guess in (0, points // 3, points - 1):
+            with monkeypatch.context() as changed:
+                changed.setattr(tilted, "_guess_crossing", lambda *_, at=guess: at)
+                assert tilted._find_crossing(loss, share, 0.25) == expected

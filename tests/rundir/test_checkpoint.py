@@ -9,6 +9,7 @@ import torch
 from core.rounds import start
 from fedward.base.validate import InvalidValue
 from fedward.config.experiment import from_content
+from fedward.privacy import Ledger, ledger_file
 from fedward.rundir import checkpoint
 from fedward.rundir.store import open_run
 from fedward.studies.training.setup import prepare
@@ -54,3 +55,27 @@ def test_a_checkpoint_keeps_what_the_aggregator_remembers_and_the_model_of_the_r
     assert all(torch.equal(one, other) for one, other in zip(stored.memory, memory, strict=True))
     assert stored.memory[0].dtype == torch.int64
     assert torch.equal(stored.previous[0], state.parameters + 1)
+
+
+def test_many_states_are_written_as_each_is_and_a_ledger_that_they_share_is_put_into_words_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    algorithms = [tiny_algorithm(), tiny_algorithm(noise_multiplier=3.0)]
+    states = [
+        replace(state, ledger=state.ledger.reserve(0, algorithm.round_event(12, 0)))
+        for algorithm in algorithms
+        for state in (start(algorithm), start(algorithm, replica=1))
+    ]
+    states = [states[0], states[2], states[1], states[3]]
+    expected = [checkpoint.to_content(state) for state in states]
+    words, real = [], ledger_file.dumps
+
+    def counting(ledger: Ledger) -> str:
+        words.append(ledger)
+        return real(ledger)
+
+    monkeypatch.setattr(ledger_file, "dumps", counting)
+    contents = checkpoint.to_contents(states)
+    assert [content["ledger"] for content in contents] == [content["ledger"] for content in expected]
+    assert [content["replica"] for content in contents] == [0, 0, 1, 1]
+    assert len(words) == 2

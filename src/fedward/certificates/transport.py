@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -52,37 +54,66 @@ def transport(mean: Any, curve: GroupCurve, threat: Threat, side: Side) -> Float
         # The upper bound on φ is the lower bound on 1 - φ.
         score = 1.0 - score
     for away, towards in _STEPS[threat]:
-        score = _lower(score, curve.on_grid(away), curve.on_grid(towards), curve.step)
+        score = _lower(score, _lines(curve, away, towards), curve.step)
     return 1.0 - score if side == "upper" else score
 
 
-def _lower(mean: Floats, away: Floats, towards: Floats, step: float) -> Floats:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Lines:
+    """The bounds for ε (``away``) and -ε (``towards``) on the grid, and where the next one is better.
+
+    ``away_turns`` and ``towards_turns`` are the means at which it becomes so, and rise.
+    """
+
+    away: Floats
+    towards: Floats
+    away_turns: Floats
+    towards_turns: Floats
+
+
+# A search asks for the same curve again and again, with another mean.
+@lru_cache(maxsize=16)
+def _lines(curve: GroupCurve, away_from: Direction, to: Direction) -> _Lines:
+    step = curve.step
+    most = int(_MOST_EPSILON / step) + 1
+    away, towards = curve.on_grid(away_from)[:most], curve.on_grid(to)[:most]
+    kept = np.exp(-step)
+    return _Lines(
+        away=away,
+        towards=towards,
+        away_turns=_rising((away[:-1] - kept * away[1:]) / -np.expm1(-step)),
+        towards_turns=_rising(
+            np.diff(towards) * np.exp(-step * np.arange(1, len(towards))) / np.expm1(-step)
+        ),
+    )
+
+
+def _rising(turns: Floats) -> Floats:
+    return np.ascontiguousarray(np.minimum.accumulate(turns)[::-1])
+
+
+def _lower(mean: Floats, lines: _Lines, step: float) -> Floats:
     """The best of all lower bounds for ε and -ε on the grid.
 
     Below 0 the identity δ_{P|Q}(-ε) = 1 - e^-ε + e^-ε δ_{Q|P}(ε) turns the bound into
     1 - e^ε (1 - mean) - δ_{Q|P}(ε), in which no rounding error is multiplied. Each bound is a line in the
     mean and any of them holds, so a place that is found one off is still safe.
     """
-    most = int(_MOST_EPSILON / step) + 1
-    away, towards = away[:most], towards[:most]
+    away, towards = lines.away, lines.towards
     # A mean that reads 1 may be 1 less a rounding error, and e^ε would make much of that.
     missing = 1.0 - mean + np.finfo(np.float64).eps
-    kept = np.exp(-step)
-    turns = (away[:-1] - kept * away[1:]) / -np.expm1(-step)
-    place = _place(turns, mean)
+    place = _place(lines.away_turns, mean)
     best = np.zeros_like(mean)
     for near in (place - 1, place, place + 1):
         i = np.clip(near, 0, len(away) - 1)
         best = np.maximum(best, np.exp(-step * i) * (mean - away[i]))
-    turns = np.diff(towards) * np.exp(-step * np.arange(1, len(towards))) / np.expm1(-step)
-    place = _place(turns, missing)
+    place = _place(lines.towards_turns, missing)
     for near in (place - 1, place, place + 1):
         i = np.clip(near, 0, len(towards) - 1)
         best = np.maximum(best, 1.0 - np.exp(step * i) * missing - towards[i])
     return best
 
 
-def _place(turns: Floats, value: Floats) -> Any:
+def _place(rising: Floats, value: Floats) -> Any:
     """At which point of the grid the line is best: the next is better as long as the value is below."""
-    falling = np.minimum.accumulate(turns)
-    return len(falling) - np.searchsorted(falling[::-1], value, side="right")
+    return len(rising) - np.searchsorted(rising, value, side="right")

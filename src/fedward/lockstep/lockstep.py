@@ -140,8 +140,9 @@ class Lockstep:
         seen: set[int] = set()
         for plan, _ in plans:
             # The rows of such a plan come with the first training that has it.
-            shared.append(plan is not None and (id(plan) in seen or self._first.has(plan)))
-            seen.add(id(plan))
+            same = -1 if plan is None else self._first.same_rows(plan)
+            shared.append(plan is not None and (same in seen or self._first.has(plan)))
+            seen.add(same)
         watched = [self._watched(training, state) for training, state in zip(trainings, states, strict=True)]
         jobs = [
             () if plan is None or known else plan.jobs for (plan, _), known in zip(plans, shared, strict=True)

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from fedward.privacy.accountants import epsilon_of
 from fedward.privacy.events import Adjacency
-from fedward.privacy.pld import NoiseTooSmall
+from fedward.privacy.pld import NoiseTooSmall, rough_pld
 from fedward.privacy.spending import Mechanisms
 
 Point = tuple[float, float]
@@ -16,8 +16,17 @@ Point = tuple[float, float]
 
 def excess(spending: Mechanisms, target: float, delta: float, accountant: str, adjacency: Adjacency) -> float:
     """log(ε / target): at most 0 if the target holds, infinite if ε is out of the accountant's reach."""
+    return _excess(lambda: epsilon_of(spending, delta, accountant, adjacency), target)
+
+
+def rough_excess(spending: Mechanisms, target: float, delta: float, adjacency: Adjacency) -> float:
+    """About the same by ``pld``, in a tenth of its time."""
+    return _excess(lambda: rough_pld(spending, delta, adjacency), target)
+
+
+def _excess(compute: Callable[[], float], target: float) -> float:
     try:
-        epsilon = epsilon_of(spending, delta, accountant, adjacency)
+        epsilon = compute()
     except NoiseTooSmall:
         return math.inf
     # Not the logarithm's sign: an ε that equals the target to the last bit must hold.

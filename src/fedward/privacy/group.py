@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -16,6 +15,7 @@ from fedward.privacy.accounting_events import (
     RandomAllocationDpEvent,
 )
 from fedward.privacy.allocated_epoch import AllocatedEpoch
+from fedward.privacy.curve_memory import CurveMemory
 from fedward.privacy.events import fold
 from fedward.privacy.group_round import GroupRound
 from fedward.privacy.losses import Losses, compose, hockey_stick
@@ -42,6 +42,8 @@ LARGEST_GROUP = 100_000
 # Steps in one standard deviation of a round's loss at the default interval.
 _RESOLUTION = 20.0
 _DEFAULT_INTERVAL = 1e-2
+# The same curve serves all threats, all variants of an attack on one training, and every search over k.
+_KNOWN: CurveMemory[GroupCurve] = CurveMemory(most_bytes=2**26)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -78,6 +80,11 @@ class GroupCurve:
             if curve.ndim != 1 or len(curve) == 0 or not bool(np.all((curve >= 0) & (curve <= 1))):
                 raise InvalidValue("a curve must hold values from 0 to 1, at least one")
             curve.flags.writeable = False
+
+    @property
+    def nbytes(self) -> int:
+        """The size of what it holds."""
+        return self.mixture_over_base.nbytes + self.base_over_mixture.nbytes
 
     def on_grid(self, direction: Direction) -> Array:
         """δ at ε = 0, step, 2 step, ...; the last value holds for every larger ε."""
@@ -130,11 +137,10 @@ def group_curve(spending: Spending, k: int, *, interval: float = _DEFAULT_INTERV
             f"a group's curve needs Poisson sampling, got random allocation and {k} users: what several of "
             "them show of their rounds together is bounded by no law that is computed here"
         )
-    return _curve(tuple(rounds), tuple(epochs), int(k), float(interval))
+    about = tuple(rounds), tuple(epochs), int(k), float(interval)
+    return _KNOWN.recall_or_compute(about, lambda: _curve(*about))
 
 
-# The same curve serves all threats, all variants of an attack on one training, and every search over k.
-@functools.lru_cache(maxsize=64)
 def _curve(
     rounds: tuple[tuple[float, float, int], ...],
     epochs: tuple[tuple[int, float, int], ...],

@@ -181,11 +181,13 @@ class GroupRound:
 
 
 def _mass_between(edge: Array) -> Array:
-    """Standard normal mass between each two edges, from the tail that they lie in: no digits cancel there."""
-    right = edge[:-1] > 0
-    upper = np.where(right, -edge[:-1], edge[1:])
-    lower = np.where(right, -edge[1:], edge[:-1])
-    return np.asarray(ndtr(upper) - ndtr(lower))
+    """Standard normal mass between each two edges, which rise, from the tail that they lie in: no digits
+    cancel there."""
+    tail = ndtr(-np.abs(edge))
+    mass = np.where(edge[:-1] > 0, tail[:-1] - tail[1:], tail[1:] - tail[:-1])
+    around = np.flatnonzero((edge[:-1] <= 0) & (edge[1:] > 0))
+    mass[around] = ndtr(edge[around + 1]) - tail[around]
+    return np.asarray(mass)
 
 
 def _split(first: Array, second: Array, loss: Array, step: float) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
@@ -27,6 +28,7 @@ _MASS = 2.0**-39
 _TAIL = 1e-20
 # The largest tilt is this a step of the grid: losses that are next to each other stay comparable.
 _LOWEST_TILT, _MOST_A_STEP = 1e-4, 10.0
+_BLOCK = 2**12
 
 
 def find_epsilon(parts: Parts, step: float, delta: float) -> float:
@@ -73,15 +75,15 @@ def _best_tilt(parts: Parts, step: float, log_delta: float) -> float:
     """The tilt whose mean is about ε: where Chernoff's bound on ε is least. Any other is safe as well."""
     from scipy.optimize import minimize_scalar  # other accountants do without
 
+    with np.errstate(divide="ignore"):
+        logs = [np.log(law.mass) for law, _ in parts]
+
     def bound(log_tilt: float) -> float:
         tilt = math.exp(log_tilt)
         moments = (
             count
-            * (
-                _log_sum(law.mass, tilt * step * np.arange(len(law.mass), dtype=np.float64))
-                + tilt * step * law.first
-            )
-            for law, count in parts
+            * (_log_sum(log, tilt * step * np.arange(len(log), dtype=np.float64)) + tilt * step * law.first)
+            for (law, count), log in zip(parts, logs, strict=True)
         )
         return (sum(moments) - log_delta) / tilt
 
@@ -98,28 +100,30 @@ def _tilt(parts: Parts, step: float, tilt: float) -> tuple[list[tuple[Losses, in
     tilted, centre, log_scale = [], 0, 0.0
     for law, count in parts:
         index = np.arange(len(law.mass), dtype=np.float64)
-        middle = round(float(_times_exp(law.mass, tilt * step * index)[0] @ index))
-        mass, log_sum = _times_exp(law.mass, tilt * step * (index - middle))
+        with np.errstate(divide="ignore"):
+            log = np.log(law.mass)
+        middle = round(float(_times_exp(law.mass, log, tilt * step * index)[0] @ index))
+        mass, log_sum = _times_exp(law.mass, log, tilt * step * (index - middle))
         tilted.append((Losses(law.first, mass, 0.0), count))
         centre += count * (law.first + middle)
         log_scale += count * log_sum
     return tilted, centre, log_scale
 
 
-def _times_exp(mass: Array, exponent: Array) -> tuple[Array, float]:
+def _times_exp(mass: Array, log_mass: Array, exponent: Array) -> tuple[Array, float]:
     """mass e^exponent divided by its sum, and the logarithm of the sum."""
-    log_sum = _log_sum(mass, exponent)
+    log_sum = _log_sum(log_mass, exponent)
     # In two steps, since a mass of 1e-200 may become a usual one: the exponential alone would overflow.
     root = np.exp(np.minimum(exponent - log_sum, 1400.0) / 2)
     return mass * root * root, log_sum
 
 
-def _log_sum(mass: Array, exponent: Array) -> float:
-    """log Σ_i mass[i] e^exponent[i]."""
-    with np.errstate(divide="ignore"):
-        terms = np.log(mass) + exponent
+def _log_sum(log_mass: Array, exponent: Array) -> float:
+    """log Σ_i e^(log_mass[i] + exponent[i])."""
+    terms = log_mass + exponent
     top = float(terms.max())
-    return top + math.log(float(np.exp(terms - top).sum()))
+    terms -= top
+    return top + math.log(float(np.exp(terms, out=terms).sum()))
 
 
 def _sum(parts: Parts) -> tuple[int, Array, float, float]:
@@ -134,18 +138,30 @@ def _sum(parts: Parts) -> tuple[int, Array, float, float]:
     low, high = window(parts, _TAIL)
     length = next_fast_len(high - low + 1, real=True)
     once = _UNIT * (_TRANSFORM * math.log2(length) + _POWER)
-    spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
-    most, off = np.ones(len(spectrum)), np.zeros(len(spectrum))
-    for part, count in parts:
-        transform = rfft(wrap_mass(part.mass, length))
-        size = np.abs(transform) + 2 * once
-        spectrum *= transform**count
-        most *= size**count
-        off += count * once / size
+    factors = (_transform(part, count, length, once) for part, count in parts)
+    spectrum, most, off = next(factors)
+    for factor, its_most, its_off in factors:
+        spectrum *= factor
+        most *= its_most
+        off += its_off
     # Every frequency but the first stands for two.
-    error = 2.0 * float(np.sum(most * (off + _UNIT * _TRANSFORM * math.log2(length)))) / length
-    mass = np.maximum(0.0, np.roll(irfft(spectrum, length), -(low % length))[: high - low + 1])
+    off += _UNIT * _TRANSFORM * math.log2(length)
+    off *= most
+    error = 2.0 * float(np.sum(off)) / length
+    whole, start = irfft(spectrum, length), low % length
+    mass = np.concatenate([whole[start:], whole[:start]])[: high - low + 1]
+    np.maximum(0.0, mass, out=mass)
     return first + low, mass, error, _TAIL
+
+
+def _transform(
+    part: Losses, count: int, length: int, once: float
+) -> tuple[np.ndarray[Any, np.dtype[np.complex128]], Array, Array]:
+    """The transform of so many equal parts, the most that its sizes can be, and its error by those."""
+    transform = rfft(wrap_mass(part.mass, length))
+    size = np.abs(transform)
+    size += 2 * once
+    return transform**count, size**count, count * once / size
 
 
 def _find_crossing(loss: Array, share: Array, infinite: float) -> float:
@@ -154,9 +170,16 @@ def _find_crossing(loss: Array, share: Array, infinite: float) -> float:
     def spent(place: int) -> float:
         return infinite + float(np.sum(-np.expm1(loss[place] - loss[place + 1 :]) * share[place + 1 :]))
 
-    below, above = 0, len(loss) - 1
-    if spent(below) <= 1.0:
-        return float(loss[below])
+    # About where it is; the sums over all that lies above are what decides, next to it.
+    below = _guess_crossing(loss, share, infinite)
+    reach = 1
+    while below > 0 and spent(below) <= 1.0:
+        below, reach = max(0, below - reach), 2 * reach
+    if below == 0 and spent(0) <= 1.0:
+        return float(loss[0])
+    above, reach = min(below + 1, len(loss) - 1), 1
+    while above < len(loss) - 1 and spent(above) > 1.0:
+        below, above, reach = above, min(above + reach, len(loss) - 1), 2 * reach
     while above - below > 1:
         middle = (below + above) // 2
         below, above = (middle, above) if spent(middle) > 1.0 else (below, middle)
@@ -164,3 +187,27 @@ def _find_crossing(loss: Array, share: Array, infinite: float) -> float:
     upper = infinite + float(np.sum(share[above:]))
     lower = float(np.sum(share[above:] * np.exp(loss[below] - loss[above:])))
     return float(loss[below]) + math.log((upper - 1.0) / lower)
+
+
+def _guess_crossing(loss: Array, share: Array, infinite: float) -> int:
+    """The last place at which the sum is above 1, or one near it; 0 if there is none.
+
+    By blocks, whose sums of e^(-loss) need one exponential a place of one block.
+    """
+    size, step = min(_BLOCK, len(loss)), float(loss[1] - loss[0]) if len(loss) > 1 else 1.0
+    blocks = np.zeros((-(-len(loss) // size), size))
+    blocks.reshape(-1)[: len(share)] = share
+    falling = np.exp(-step * np.arange(size))
+    upper, lower = infinite, 0.0
+    for block in blocks[::-1]:
+        whole, inside = float(block.sum()), float(block @ falling)
+        number = len(blocks) - 1
+        below = lower * math.exp(-step * size)
+        if upper + whole - inside - below > 1.0:
+            # From each place of the block up.
+            above = upper + np.cumsum(block[::-1])[::-1]
+            weighted = np.cumsum((block * falling)[::-1])[::-1] + below
+            found = np.flatnonzero(above - weighted / falling > 1.0)
+            return 0 if not len(found) else number * size + int(found[-1])
+        upper, lower, blocks = upper + whole, inside + below, blocks[:-1]
+    return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from fedward.base.randomness import check_coins, check_draw
@@ -9,6 +10,7 @@ from fedward.base.sealed import seal, unseal
 from fedward.base.validate import InvalidValue
 from fedward.core.types import ServerState
 from fedward.privacy import ledger_file, user_ledgers_file
+from fedward.privacy.ledger import Ledger
 
 _FORMAT = "fedward checkpoint 3"
 # Without it nobody knows which model was released: the rounds may not run again in the same directory.
@@ -17,6 +19,8 @@ _KEYS = {"format", "replica", "round", "parameters", "server", "policy", "ledger
 # Of a replica that belongs to no draw, or whose parts carry nothing from round to round, they are not
 # written: the files of such runs are what they always were.
 _OPTIONAL = {"draw", "mechanism", "coins", "memory", "previous"}
+# Replicas of so many variants take turns.
+_LEDGERS = 32
 
 
 def to_bytes(state: ServerState) -> bytes:
@@ -25,9 +29,26 @@ def to_bytes(state: ServerState) -> bytes:
 
 def to_content(state: ServerState) -> dict[str, Any]:
     """The state as tensors and plain values."""
+    return _to_content(state, ledger_file.dumps(state.ledger))
+
+
+def to_contents(states: Iterable[ServerState]) -> list[dict[str, Any]]:
+    """The same of many states; a ledger that several of them have is put into words once."""
+    texts: list[tuple[Ledger, str]] = []
+    contents = []
+    for state in states:
+        text = next((text for ledger, text in texts if ledger == state.ledger), None)
+        if text is None:
+            text = ledger_file.dumps(state.ledger)
+            texts = [*texts[-_LEDGERS:], (state.ledger, text)]
+        contents.append(_to_content(state, text))
+    return contents
+
+
+def _to_content(state: ServerState, ledger: str) -> dict[str, Any]:
     content = {"format": _FORMAT} | vars(state)
     content |= {key: list(content[key]) for key in ("server", "policy", "mechanism", "memory", "previous")}
-    content["ledger"] = ledger_file.dumps(state.ledger)
+    content["ledger"] = ledger
     content["users"] = None if state.users is None else user_ledgers_file.dumps(state.users)
     return {key: value for key, value in content.items() if key not in _OPTIONAL or value}
 
@@ -38,7 +59,7 @@ def from_bytes(content: bytes, source: str) -> ServerState:
 
 
 def from_content(saved: Any, source: str) -> ServerState:
-    """The state that ``to_content`` was given; anything else is refused."""
+    """The state that ``to_contents`` was given; anything else is refused."""
     known = isinstance(saved, dict) and saved.get("format") == _FORMAT
     if not known or saved.keys() - _OPTIONAL != _KEYS:
         raise InvalidValue(f"{source} must be a file of the format {_FORMAT!r}")

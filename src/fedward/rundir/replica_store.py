@@ -123,7 +123,7 @@ class ReplicaDirectory:
 
     def save_block(self, block: Block) -> None:
         """Stores the block after a round: what a kill from now on does not lose."""
-        states = [checkpoint.to_content(state) for state in block.states]
+        states = checkpoint.to_contents(block.states)
         content = vars(block) | {"variants": list(block.variants), "states": states}
         self.files.write("block.pt", seal(_FORMAT, content), private=True)
 
