@@ -46,6 +46,9 @@ def run_notebook(path: Path) -> Any:
         )
         with patch.dict(os.environ, environment, FEDWARD_WORKERS="0"):
             client.execute()
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = _joined(cell.outputs)
     return notebook
 
 
@@ -75,6 +78,17 @@ def write_notebook(path: Path) -> None:
             for output in cell.outputs:
                 _shorten(output)
     nbformat.write(notebook, path)
+
+
+def _joined(outputs: list[Any]) -> list[Any]:
+    """The outputs with neighbouring pieces of text in one: how it was cut depends on the moment."""
+    joined: list[Any] = []
+    for output in outputs:
+        if joined and output.output_type == "stream" and joined[-1].get("name") == output.name:
+            joined[-1].text += output.text
+        else:
+            joined.append(output)
+    return joined
 
 
 def _shorten(output: Any) -> None:

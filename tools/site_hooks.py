@@ -66,6 +66,7 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Turns links from places in the repository to places in the site."""
     root, here = _root(config), page.file.src_uri
+    page.meta["search"] = _place_in_search(here)
     source = _in_repository(root, here)
 
     def change(target: str) -> str:
@@ -76,6 +77,13 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         return posixpath.relpath(_in_site(root, path), posixpath.dirname(here) or ".") + mark + anchor
 
     return _with_output_marked(with_links(markdown, change))
+
+
+def _place_in_search(here: str) -> dict[str, Any]:
+    """Who searches wants pages: no source files, and records of experiments and changes behind all others."""
+    if Path(here).stem.endswith(tuple(_SHOWN)):
+        return {"exclude": True}
+    return {"boost": 0.3 if here.startswith(("experiments/", "CHANGELOG")) else 1.0}
 
 
 def _with_output_marked(markdown: str) -> str:
