@@ -35,9 +35,10 @@ tests: install
 mutants: install
 	$(BIN)/python tools/run_mutants.py $(if $(ONLY),--only $(ONLY))
 
-# All pages as one site that opens from the disk: site/index.html.
+# All pages as one site that opens from the disk: site/index.html. The theme's notice is about another program.
 docs: install
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/python tools/check_site.py site
 
 # The tests of the native engine with an engine of its own that stops at the first wrong access to memory or
 # undefined operation. The kernels for AVX-512 take part as well: they are compiled for AVX2. Python forgets

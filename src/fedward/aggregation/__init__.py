@@ -41,13 +41,14 @@ RULES: dict[str, type[Rule]] = {
     "sign_guard": SignGuard,
     "fl_detector": FLDetector,
 }
+"""The robust rules, by the names that experiment files use."""
 
 AGGREGATORS: dict[str, type[Aggregator] | type[Rule]] = {
     "mean": Mean,
     "weighted_mean": WeightedMean,
     **RULES,
 }
-"""An aggregator as it is, or a rule for ``AllRows``."""
+"""All aggregators: those that are one as they are, and the rules, which ``AllRows`` makes one."""
 
 __all__ = [
     "AGGREGATORS",

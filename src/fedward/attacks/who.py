@@ -140,3 +140,4 @@ WHO: dict[str, type[Who]] = {
     "random": RandomUsers,
     "per_cohort": PerCohort,
 }
+"""The ways to say who attacks, by the names that experiment files use."""

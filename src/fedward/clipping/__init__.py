@@ -20,6 +20,7 @@ CLIP_POLICIES: dict[str, type[ClipPolicy]] = {
     "histogram_median": HistogramMedian,
     "raw_median": RawMedian,
 }
+"""The clip policies, by the names that experiment files use."""
 
 __all__ = [
     "CLIP_POLICIES",

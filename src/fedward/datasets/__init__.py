@@ -46,6 +46,7 @@ DATASETS: dict[str, Callable[..., Federation]] = {
     "synthetic": synthetic.load,
     "table": table.load,
 }
+"""The loaders of data sets, by the names that experiment files use."""
 
 PROPERTIES: dict[str, Callable[..., tuple[Tensor, Tensor]]] = {
     "lfw": lfw.properties,

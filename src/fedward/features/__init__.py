@@ -30,6 +30,7 @@ PUBLIC_FEATURES: dict[str, type[PublicFeature]] = {
     "words": WordVectors,
     "given": Given,
 }
+"""The public features, by the names that experiment files use."""
 
 __all__ = [
     "HOG",

@@ -18,6 +18,7 @@ LOCAL_TRAINERS: dict[str, type[LocalTrainer]] = {
     "noisy_gradient": NoisyGradient,
     "class_means": ClassMeans,
 }
+"""The local trainers, by the names that experiment files use."""
 
 __all__ = [
     "DPSGD",

@@ -10,5 +10,6 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     "gaussian": GaussianNoise,
     "none": NoNoise,
 }
+"""The mechanisms, by the names that experiment files use."""
 
 __all__ = ["MECHANISMS", "GaussianNoise", "NoNoise"]

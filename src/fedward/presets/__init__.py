@@ -53,6 +53,7 @@ PRESETS: dict[str, Callable[..., Algorithm]] = {
     "local_dp": local_dp,
     "ldp_fedsgd": ldp_fedsgd,
 }
+"""The presets, by the names that experiment files use."""
 
 __all__ = [
     "PRESETS",

@@ -16,6 +16,7 @@ ACCOUNTANTS: dict[str, Callable[[Spending, float, Adjacency], float]] = {
     "rdp": rdp,
     "pld": pld,
 }
+"""The accountants, by the names that experiment files use."""
 
 
 def epsilon_of(spending: Spending, delta: float, accountant: str, adjacency: Adjacency) -> float:

@@ -10,6 +10,8 @@ from fedward.privacy import accounting_events as dp
 from fedward.privacy.events import ADJACENCIES, Adjacency, check_event, fold, times
 
 Spending = Sequence[tuple[dp.DpEvent, int]]
+"""What was spent: events, and how often each of them happened."""
+
 Mechanisms = tuple[tuple[dp.DpEvent, int], ...]
 
 _DRAWN = dp.PoissonSampledDpEvent | dp.SampledWithoutReplacementDpEvent | dp.RandomAllocationDpEvent

@@ -19,5 +19,6 @@ SAMPLERS: dict[str, type[Sampler]] = {
     "everyone": EveryoneSampler,
     "random_allocation": RandomAllocation,
 }
+"""The samplers, by the names that experiment files use."""
 
 __all__ = ["SAMPLERS", "Cohort", "EveryoneSampler", "FixedSizeSampler", "PoissonSampler", "RandomAllocation"]

@@ -20,6 +20,7 @@ SERVERS: dict[str, type[ServerOptimizer]] = {
     "projection": ServerProjection,
     "model_clipping": ServerModelClipping,
 }
+"""The server's steps, by the names that experiment files use."""
 
 __all__ = [
     "SERVERS",

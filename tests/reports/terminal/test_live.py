@@ -44,6 +44,17 @@ def test_where_nobody_looks_nothing_is_shown_or_computed() -> None:
     assert out.getvalue() == ""
 
 
+@pytest.mark.parametrize("notebook", [False, True])
+def test_where_quiet_is_wanted_nothing_is_shown_or_computed(notebook: bool) -> None:
+    def never(step: Progress) -> list[str]:
+        raise AssertionError
+
+    out = StringIO()
+    console = Console(file=out, quiet=True, force_terminal=True, force_jupyter=notebook)
+    assert follow(console, [at(1), at(2)], never) == at(2)
+    assert out.getvalue() == ""
+
+
 def test_no_steps_are_no_standing() -> None:
     text, last = shown([])
     assert last is None

@@ -157,3 +157,4 @@ MEMBERSHIP_ATTACKS: dict[str, MembershipAttack] = {
     "likelihood ratio": LikelihoodRatio(),
     "likelihood ratio, offline": LikelihoodRatio(mode="offline"),
 }
+"""The attacks that ``fedward infer membership`` tries, by the names that its results use."""

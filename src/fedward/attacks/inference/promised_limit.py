@@ -21,6 +21,7 @@ def membership_limit(algorithm: Algorithm, unit: Unit, num_users: int, rounds: i
     """How well any attack can tell whether a record was trained on, after so many rounds.
 
     | hidden by the noise           | asked about an example        | asked about a user |
+    | ----------------------------- | ----------------------------- | ------------------ |
     | a user added or removed       | other data: remove, then add  | directly           |
     | a user replaced by another    | directly                      | directly           |
     | one example added or removed  | directly                      | nothing            |

@@ -44,6 +44,7 @@ MODEL_POISONINGS: dict[str, type[ModelPoisoning]] = {
     "collude": Collude,
     "skip_local_privacy": SkipLocalPrivacy,
 }
+"""The attacks on updates, by the names that experiment files use."""
 
 __all__ = [
     "MODEL_POISONINGS",

@@ -32,6 +32,7 @@ POISONINGS: dict[str, type[Poisoning | Unprepared]] = {
     "a3fl": A3FL,
     "word": WordBackdoor,
 }
+"""The attacks on data, by the names that experiment files use."""
 
 __all__ = [
     "A3FL",

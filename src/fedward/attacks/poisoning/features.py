@@ -89,6 +89,7 @@ FEATURES: dict[str, type[Feature]] = {
     "slanted_digit": SlantedDigit,
     "red_car": RedCar,
 }
+"""The features that semantic backdoors look for, by the names that experiment files use."""
 
 
 def _of_class(label: int, examples: Examples, holds: Callable[[Tensor], Tensor]) -> Tensor:

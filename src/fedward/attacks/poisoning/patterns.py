@@ -132,6 +132,7 @@ class Triangle:
 
 
 PATTERNS: dict[str, type[Pattern]] = {"pixels": Pixels, "square": Square, "triangle": Triangle}
+"""The patterns that backdoors paint, by the names that experiment files use."""
 
 
 def images(examples: Examples) -> Tensor:

@@ -12,6 +12,7 @@ from fedward.certificates.unit_range import require_unit
 
 Array = NDArray[np.float64]
 Side = Literal["lower", "upper"]
+"""Whether a bound is below the expected score or above it."""
 
 SIDES: tuple[str, ...] = get_args(Side)
 

@@ -24,10 +24,12 @@ METHODS: dict[str, Any] = {
     "betting_votes": betting_votes,
     "clopper_pearson": clopper_pearson,
 }
-# Those that stay true however often somebody looks and goes on.
+"""The bounds on expected scores, by the names that ``--method`` takes."""
 ANY_TIME = ("betting_sequence", "betting_votes")
-# Those that counts of votes are enough for.
+"""Those methods that stay true however often somebody looks and goes on."""
+
 OF_COUNTS: dict[str, Any] = {"clopper_pearson": clopper_pearson_of, "betting_votes": betting_votes_of}
+"""Those methods for which counts of votes are enough."""
 
 # So many scores at a time: a test set of 10,000 with a thousand replicas does not fit into memory twice.
 _BLOCK = 4_000_000

@@ -17,5 +17,6 @@ PROOFS: dict[str, type[Proof]] = {
     "flcert_random": RandomGroups,
     "crfl": ParameterSmoothing,
 }
+"""The proofs of others, by the names that ``--by`` takes."""
 
 __all__ = ["PROOFS", "DisjointGroups", "Groups", "ParameterSmoothing", "Proof", "RandomGroups"]

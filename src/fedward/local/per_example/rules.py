@@ -22,3 +22,4 @@ RULES: dict[type[nn.Module], Rule] = {
     nn.InstanceNorm2d: NORMALISATION,
     nn.InstanceNorm3d: NORMALISATION,
 }
+"""For each kind of layer the rule that finds the gradients of single examples."""

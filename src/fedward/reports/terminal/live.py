@@ -49,6 +49,9 @@ def follow(
 @contextmanager
 def _display(console: Console) -> Iterator[Callable[..., None] | None]:
     """What shows a step and its words: a line of a notebook, or of a terminal; None where nobody looks."""
+    if console.quiet:
+        yield None
+        return
     if console.is_jupyter:
         ipython = importlib.import_module("IPython.display")  # a notebook has it; nobody else needs it
         handle = ipython.display(ipython.HTML(""), display_id=True)
