@@ -13,12 +13,12 @@ from markupsafe import Markup
 
 from fedward.base.durable_files import explain_write_errors, write_atomically
 from fedward.base.validate import InvalidValue, whole
-from fedward.reports.page.arena_part import arena_part
-from fedward.reports.page.audited_part import audited_part
-from fedward.reports.page.comparison import compare_runs
-from fedward.reports.page.inference_part import inference_part
-from fedward.reports.page.replicas_part import replicas_part
-from fedward.reports.page.run_part import run_part
+from fedward.reports.page.findings.comparison import compare_runs
+from fedward.reports.page.kinds.arena_part import arena_part
+from fedward.reports.page.kinds.audited_part import audited_part
+from fedward.reports.page.kinds.inference_part import inference_part
+from fedward.reports.page.kinds.replicas_part import replicas_part
+from fedward.reports.page.kinds.run_part import run_part
 from fedward.reports.templates import fill, read
 from fedward.rundir.arena_record import ArenaRecord, is_arena
 from fedward.rundir.audit_record import AuditRecord
@@ -98,7 +98,7 @@ def render(records: Sequence[Record | ArenaRecord], data_dir: Path | None = None
     several = len(plain) > 1 or any(
         isinstance(record, ReplicasRecord) and len(record.experiments) > 1 for record in plain.values()
     )
-    style, script = read("page/page.css"), read("page/page.js")
+    style, script = read("page/look/page.css"), read("page/look/page.js")
     page = fill(
         "page/page.html",
         version=__version__,
