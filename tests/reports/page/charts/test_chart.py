@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedward.reports.page.charts.axis import Axis
-from fedward.reports.page.charts.chart import HEIGHT, WIDTH, Chart, Line, sample, style
+from fedward.reports.page.charts.chart import HEIGHT, WIDTH, Chart, Line
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1), st.booleans(), st.booleans())
@@ -52,7 +52,7 @@ def test_a_picture_is_xml_and_all_of_it_lies_inside() -> None:
     assert titles[0] == "t & t"
     assert "a <b>, round 2: 0.9" in titles
     assert "nothing" not in str(a_chart().svg())
-    assert [name for name, _ in a_chart().legend()] == ["a <b>", "stairs"]
+    assert [name for name, _, _ in a_chart().legend()] == ["a <b>", "stairs"]
 
 
 def test_the_table_has_every_number_of_the_picture() -> None:
@@ -67,10 +67,25 @@ def test_the_table_has_every_number_of_the_picture() -> None:
     ]
 
 
-def test_forty_lines_can_be_told_apart_without_colour_alone() -> None:
-    assert len({style(number) for number in range(40)}) == 40
-    without_colour = {re.sub(r"\bc\d", "", str(sample(number))) for number in range(8)}
-    assert len(without_colour) == 8
+def test_the_legend_has_the_values_where_the_chart_rests() -> None:
+    assert [value for _, _, value in a_chart(percent=True).legend()] == ["90.0\xa0%", "0.0\xa0%"]
+    assert a_chart().resting_place() == ""  # its lines end apart
+    resting = a_chart(percent=True, rest=1.0)
+    assert [value for _, _, value in resting.legend()] == ["20.0\xa0%", "50.0\xa0%"]
+    assert resting.resting_place() == "round: 1"
+
+
+def test_all_lines_of_a_run_have_its_colour_and_a_reference_has_none() -> None:
+    bound = Line(name="bound", points=((1.0, 0.5),), reference=True)
+    chart = a_chart(lines=(*a_chart().lines, bound)).of_run(3)
+    drawn = re.findall(r'<path class="line (\S+) (\S+)"', str(chart.svg()))
+    assert [colour for colour, _ in drawn] == ["c3", "c3", "ref"]
+    assert len({dashes for _, dashes in drawn}) == 3
+
+
+def test_variants_have_colours_of_their_own() -> None:
+    chart = a_chart().of_variants({"a <b>": 5, "stairs": 2})
+    assert re.findall(r'<path class="line (\S+)', str(chart.svg())) == ["c5", "c2"]
 
 
 def test_large_differences_are_drawn_on_a_logarithmic_scale() -> None:

@@ -13,6 +13,7 @@ from fedward.config import experiment as config
 from fedward.reports.page import render
 from fedward.reports.page.again.reproduce import recipe_of_inference
 from fedward.reports.page.kinds.inference_part import inference_charts, inference_part
+from fedward.reports.page.kinds.part import Place
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.run_record import load
 from fedward.studies.inference.membership_study import prepare_membership
@@ -52,7 +53,7 @@ def test_an_attack_that_breaks_the_guarantee_is_said_first(members: Path, tmp_pa
     result = json.loads((copy / "result.json").read_text())
     result["crossed"] = {"likelihood ratio": ["AUC"]}
     (copy / "result.json").write_text(json.dumps(result))
-    part = inference_part(read(copy), "run-1", "run")
+    part = inference_part(read(copy), Place(key="run-1", name="run"))
     assert '<section class="promise none">' in part
     said = re.findall(r"<p[^>]*>(.*?)</p>", part)
     verdict = next(place for place, line in enumerate(said) if line.startswith("Shown "))

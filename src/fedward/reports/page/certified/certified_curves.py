@@ -9,6 +9,7 @@ from fedward.privacy.guarantee import Unit
 from fedward.reports.numbers import percent, percent_certified
 from fedward.reports.page.charts.chart import Chart, Line
 from fedward.reports.page.charts.tables import Cell, Column, Table, numbers
+from fedward.reports.page.words.certificate_words import headline
 from fedward.reports.terminal.certified_table import MODES, SHARES, title
 from fedward.rundir.run_record import ReplicasRecord
 
@@ -53,8 +54,8 @@ def certified_charts(run: ReplicasRecord, key: str) -> Iterator[Chart]:
             percent=True,
             promise="at least",
             lines=tuple(own),
-            notes=("The upright line is at the k that is chosen below.",),
             follows=key,
+            rest=float(headline(next(iter(run.certificates.values())).attacks[0])),
         )
 
 

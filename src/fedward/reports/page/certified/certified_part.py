@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,11 +16,17 @@ from fedward.base.validate import InvalidValue
 from fedward.certificates.beside_headline import ceiling_in_words, release_in_words
 from fedward.certificates.ceiling import ceilings
 from fedward.certificates.certificate import Certificate
-from fedward.certificates.others.other_setting import OtherSetting
 from fedward.certificates.statements import statements
 from fedward.core.federation import Federation
 from fedward.reports.numbers import many, percent_certified
 from fedward.reports.page.certified.certified_curves import certified_charts, certified_table
+from fedward.reports.page.certified.three_accuracies import (
+    ThreeAccuracies,
+    by_groups,
+    labels_of,
+    three_accuracies,
+)
+from fedward.reports.page.charts.chart import Chart
 from fedward.reports.page.examples.example_looks import Look, class_name, looks
 from fedward.reports.page.words.certificate_words import headline, in_words, rests_on_trust
 from fedward.reports.templates import fill
@@ -51,11 +58,13 @@ class ThreatCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """One certificate: its words, its exact statements, what it rests on, and what the examples shown are
-    predicted to be."""
+    """One certificate: its three accuracies, its words, what limits it, its exact statements, what it rests
+    on, and what the examples shown are predicted to be."""
 
     name: str
+    three: ThreeAccuracies
     words: list[str]
+    limits: tuple[str, ...]
     statements: tuple[str, ...]
     trust: tuple[str, ...]
     threats: tuple[ThreatCounts, ...]
@@ -67,15 +76,23 @@ class Variant:
         return {"name": self.name, "threats": list(map(asdict, self.threats)), "top": self.top}
 
 
-def certified_part(run: ReplicasRecord, key: str, library: Library) -> Markup:
-    """Everything that the certificates of a run say, and the test examples that they are about."""
+def certified_part(
+    run: ReplicasRecord, key: str, library: Library, colours: Mapping[str, int] | None = None
+) -> Markup:
+    """Everything that the certificates of a run say, and the test examples that they are about.
+
+    Args:
+      colours: the number of each variant's colour on the page.
+    """
     first = next(iter(run.certificates.values()))
     federation, why = _federation(run, library)
-    examples = _gallery(_labels(run, first), federation)
+    examples = _gallery(labels_of(run, first), federation)
     variants = [
         Variant(
             name=name,
-            words=[*in_words(each, each.attacks[0], headline(each.attacks[0])), *_beside(run, name, each)],
+            three=three_accuracies(run, name),
+            words=in_words(each, each.attacks[0], headline(each.attacks[0])),
+            limits=_beside(run, name, each),
             statements=tuple(statements(each)),
             trust=rests_on_trust(each),
             threats=_threats(run, each, len(examples)),
@@ -88,16 +105,23 @@ def certified_part(run: ReplicasRecord, key: str, library: Library) -> Markup:
         "page/certified/certified.html",
         key=key,
         variants=variants,
-        groups=isinstance(first.setting, OtherSetting) and bool(first.setting.ledger.reason),
-        charts=[chart for chart in certified_charts(run, key) if chart.drawn],
+        groups=by_groups(first),
+        charts=_charts(run, key, colours or {}),
         table=certified_table(run),
-        most=max(1, int(first.attacks[0].k.max())),
+        most=max(1, int(first.attacks[0].k.max()) + 1),
         said=counts_in_words(counts, counts.start, total),
         examples=examples,
         total=total,
         no_pictures=why,
         explorer={"total": total, "variants": [each.explorer for each in variants]},
     )
+
+
+def _charts(run: ReplicasRecord, key: str, colours: Mapping[str, int]) -> list[Chart]:
+    drawn = [chart for chart in certified_charts(run, key) if chart.drawn]
+    if len(run.certificates) > 1:
+        return [chart.of_variants(colours) for chart in drawn]
+    return [chart.of_run(next(iter(colours.values()), 0)) for chart in drawn]
 
 
 def _beside(run: ReplicasRecord, variant: str, certificate: Certificate) -> tuple[str, str]:
@@ -126,7 +150,7 @@ def counts_in_words(counts: ThreatCounts, k: int, total: int) -> str:
 
 
 def _threats(run: ReplicasRecord, certificate: Certificate, shown: int) -> tuple[ThreatCounts, ...]:
-    right = certificate.bounds.top == _labels(run, certificate)
+    right = certificate.bounds.top == labels_of(run, certificate)
     return tuple(
         ThreatCounts(
             threat=attack.threat,
@@ -139,16 +163,6 @@ def _threats(run: ReplicasRecord, certificate: Certificate, shown: int) -> tuple
         )
         for attack in certificate.attacks
     )
-
-
-def _labels(run: ReplicasRecord, certificate: Certificate) -> NDArray[np.int64]:
-    labels = run.labels
-    if labels is None or len(labels) != certificate.examples:
-        raise InvalidValue(
-            f"{run.path / 'labels.npz'} must hold the classes of {certificate.examples} test examples, "
-            f"got {'none' if labels is None else len(labels)}"
-        )
-    return labels
 
 
 def _counts(k: NDArray[np.int64]) -> list[list[int]]:

@@ -1,26 +1,22 @@
-"""Lines over a scale as SVG: its colours are the page's, so that dark mode and print follow.
-
-Lines differ in colour, in dashes and in the marks on them: two of the three can be lost.
-"""
+"""Lines over a scale as SVG: its colours are the page's, so that dark mode and print follow."""
 
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from markupsafe import Markup
 
 from fedward.reports.numbers import at_most_figure, figure, percent, percent_certified, thin
 from fedward.reports.page.charts.axis import Axis
+from fedward.reports.page.charts.line_style import LineStyle
 from fedward.reports.page.charts.tables import Cell, Table, numbers
 from fedward.reports.templates import fill
 
 WIDTH, HEIGHT = 460, 280
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 446, 12, 236
-_COLOURS, _DASHES, _MARKS = 8, 5, 6
 _MOST_MARKS = 12
 _MOST_POINTS = 300
 _MOST_ROWS = 40
@@ -30,16 +26,23 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Line:
-    """One line. ``stairs`` keeps its height until the next point."""
+    """One line. ``stairs`` keeps its height until the next point; a ``reference`` is of no run: a bound, say.
+
+    Without a style it has that of its place among the lines.
+    """
 
     name: str
     points: tuple[Point, ...]
     stairs: bool = False
+    reference: bool = False
+    style: LineStyle | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
     """Some lines, what their axes are, and what a reader must know; ``key`` is its id in the page.
+
+    The legend has the value of each line at ``rest``, or at its end, until a reader points at another place.
 
     ``percent`` draws shares of one; ``log`` is taken only where the values ask for it. ``across`` is what the
     other axis is: counted in whole numbers, shares of one, or shares on a logarithmic scale. ``promise`` says
@@ -58,12 +61,36 @@ class Chart:
     across: Literal["count", "share", "small share"] = "count"
     notes: tuple[str, ...] = field(default=())
     follows: str = ""
+    rest: float | None = None
     promise: Literal["none", "at most", "at least"] = "none"
 
     @property
     def drawn(self) -> bool:
         """Whether there is anything to draw."""
         return any(line.points for line in self.lines)
+
+    def of_run(self, colour: int) -> Chart:
+        """The same in the colour of a run: its lines differ in dashes and marks, references have none."""
+        return self._styled(
+            [
+                LineStyle(colour=None if line.reference else colour, shape=i)
+                for i, line in enumerate(self.lines)
+            ]
+        )
+
+    def of_variants(self, colours: Mapping[str, int]) -> Chart:
+        """The same where each line is named after a variant that has a colour of its own."""
+        return self._styled(
+            [LineStyle.numbered(colours.get(line.name, i)) for i, line in enumerate(self.lines)]
+        )
+
+    def _styled(self, styles: Sequence[LineStyle]) -> Chart:
+        lines = tuple(replace(line, style=style) for line, style in zip(self.lines, styles, strict=True))
+        return replace(self, lines=lines)
+
+    def _drawn_lines(self) -> list[tuple[Line, LineStyle]]:
+        styled = [(line, line.style or LineStyle.numbered(number)) for number, line in enumerate(self.lines)]
+        return [(line, style) for line, style in styled if line.points]
 
     def number(self, value: float) -> str:
         """A value on the axis that goes up."""
@@ -96,29 +123,40 @@ class Chart:
             return _BOTTOM - up.place(value) * (_BOTTOM - _TOP)
 
         lines = []
-        for number, line in enumerate(self.lines):
+        for line, style in self._drawn_lines():
             points = thin(line.points, _MOST_POINTS)
             places = [f"{x(each):.1f} {y(height):.1f}" for each, height in points]
             if line.stairs:
                 corners = [f"{x(b):.1f} {y(a):.1f}" for (_, a), (b, _) in itertools.pairwise(points)]
                 places[1:] = [each for pair in zip(corners, places[1:], strict=True) for each in pair]
             marks = [
-                _mark(number, x(a), y(b), f"{line.name}, {self.x} {self.place(a)}: {self.number(b)}")
+                style.mark(x(a), y(b), f"{line.name}, {self.x} {self.place(a)}: {self.number(b)}")
                 for a, b in thin(points, _MOST_MARKS)
             ]
-            if points:
-                lines.append((style(number), f"M{'L'.join(places)}", Markup("".join(marks))))
+            lines.append((style, f"M{'L'.join(places)}", Markup("".join(marks))))
         box = {"left": _LEFT, "right": _RIGHT, "top": _TOP, "bottom": _BOTTOM}
         box |= {"width": WIDTH, "height": HEIGHT}
         return fill("page/charts/chart.svg", chart=self, across=across, up=up, x=x, y=y, lines=lines, **box)
 
-    def legend(self) -> list[tuple[str, Markup]]:
-        """Every line's name with a sample of it."""
-        return [(line.name, sample(number)) for number, line in enumerate(self.lines) if line.points]
+    def legend(self) -> list[tuple[str, Markup, str]]:
+        """Every line's name with a sample of it, and its value where the chart rests."""
+        return [
+            (line.name, style.sample, self.number(self._resting(line)[1]))
+            for line, style in self._drawn_lines()
+        ]
+
+    def resting_place(self) -> str:
+        """Where on the axis that goes across the legend's values are; nothing where lines end apart."""
+        places = {self._resting(line)[0] for line, _ in self._drawn_lines()}
+        return f"{self.x}: {self.place(places.pop())}" if len(places) == 1 else ""
+
+    def _resting(self, line: Line) -> Point:
+        before = [point for point in line.points if self.rest is None or point[0] <= self.rest]
+        return max(before, default=line.points[0])
 
     def table(self) -> Table:
         """The numbers that are drawn, for those who cannot see them, or want them."""
-        shown = [line for line in self.lines if line.points]
+        shown = [line for line, _ in self._drawn_lines()]
         xs = sorted({x for line in shown for x, _ in line.points})
         values = [dict(line.points) for line in shown]
         rows = [
@@ -134,35 +172,3 @@ class Chart:
             columns=numbers(self.x, *(line.name for line in shown)),
             rows=rows,
         )
-
-
-def style(number: int) -> str:
-    """The classes of a line: no two of the first forty are the same."""
-    return f"c{number % _COLOURS} d{number % _DASHES}"
-
-
-def sample(number: int) -> Markup:
-    """A piece of a line with its mark, for a legend."""
-    return Markup(
-        f'<svg class="sample" viewBox="0 0 36 12" aria-hidden="true">'
-        f'<path class="line {style(number)}" d="M1 6L35 6"></path>{_mark(number, 18, 6, "")}</svg>'
-    )
-
-
-def _mark(number: int, x: float, y: float, told: str) -> Markup:
-    kind = number % _MARKS
-    shape = {"corners": _CORNERS.get(kind), "square": kind == 1, "colour": number % _COLOURS}
-    return fill("page/charts/mark.svg", x=x, y=y, told=told, **shape)
-
-
-def _corners(count: int, turn: float, inner: float = 4.4) -> list[Point]:
-    """Corners on a circle, or on two by turns, around a mark's middle."""
-    corners = []
-    for corner in range(count):
-        angle, radius = math.radians(turn + 360 * corner / count), inner if corner % 2 else 4.4
-        corners.append((radius * math.cos(angle), radius * math.sin(angle)))
-    return corners
-
-
-# Triangle, diamond, triangle on its head, star.
-_CORNERS = {2: _corners(3, -90), 3: _corners(4, -90), 4: _corners(3, 90), 5: _corners(10, -90, 2.0)}

@@ -73,7 +73,7 @@ def _norms(run: RunRecord, key: str) -> Chart:
         title="Norms of updates, and the bound, over rounds" if bound else "Norms of updates over rounds",
         y="L2 norm",
         log=True,
-        lines=tuple(Line(name, tuple(own)) for name, own in drawn.items()),
+        lines=tuple(Line(name, tuple(own), reference=name == "clip bound") for name, own in drawn.items()),
         notes=tuple(notes),
     )
 

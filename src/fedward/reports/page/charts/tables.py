@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from fedward.reports.numbers import at_most_figure, percent
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What is read, and what is sorted by: the text itself if nothing else is given."""
+    """What is read, and what is sorted by: the text itself if nothing else is given.
+
+    A name may have a ``sample`` of its line before it, and lead ``to`` the part of the page with that id.
+    """
 
     text: str
     value: float | str | None = None
+    sample: Markup | None = None
+    to: str = ""
 
     @property
     def key(self) -> str:

@@ -20,6 +20,7 @@ from fedward.core.federation import Federation
 from fedward.core.parameters import ParameterSpec
 from fedward.reports.page.examples.example_looks import Look, class_name, looks_of_groups
 from fedward.rundir.damage import require_undamaged
+from fedward.rundir.run_record import RunRecord
 from fedward.studies.stored_data import Library
 
 _SHOWN = 6
@@ -37,6 +38,11 @@ class Pair:
     says_before: str
     says_after: str
 
+    @property
+    def fooled(self) -> bool:
+        """Whether the model falls for it, and was right before."""
+        return self.says_after == self.wanted and self.says_before == self.is_class
+
 
 @dataclass(frozen=True, kw_only=True)
 class Trigger:
@@ -45,6 +51,36 @@ class Trigger:
     name: str
     pairs: tuple[Pair, ...]
     same: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Triggered:
+    """What an attack does to examples: its poisonings, or why there is nothing to show."""
+
+    triggers: tuple[Trigger, ...] = ()
+    why: str = ""
+
+    @property
+    def telling(self) -> Pair | None:
+        """One example that shows what the attack achieves, if it achieves anything and can be seen."""
+        pairs = (pair for trigger in self.triggers if not trigger.same for pair in trigger.pairs)
+        return next((pair for pair in pairs if pair.fooled and pair.after != Look()), None)
+
+
+def triggered(run: RunRecord, library: Library) -> Triggered:
+    """What the attack on a run does to some test examples; a run without attackers has nothing to show."""
+    attack = run.experiment.get("attack")
+    if not attack:
+        return Triggered()
+    if not attack.get("data"):
+        why = "The attackers poison their updates, not their data: there are no triggered examples."
+        return Triggered(why=why)
+    try:
+        digest = str(run.manifest.data.digest)
+        model = run.path / "model.pt" if run.finished else None
+        return Triggered(triggers=triggers(run.experiment, digest, model, library))
+    except InvalidValue as error:
+        return Triggered(why=f"No examples can be shown: {error}.")
 
 
 def triggers(

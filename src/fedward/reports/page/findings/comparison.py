@@ -9,18 +9,21 @@ from typing import Any
 from fedward.attacks.adaptive import untried
 from fedward.config.tried_defence import MARK, MEANING, tried_defence
 from fedward.privacy import Guarantee
-from fedward.reports.numbers import percent
+from fedward.reports.numbers import percent, percent_certified
+from fedward.reports.page.certified.three_accuracies import three_accuracies
 from fedward.reports.page.charts.chart import Chart, Line
 from fedward.reports.page.charts.run_charts import curve
 from fedward.reports.page.charts.tables import Cell, Column, Table, bound_cell, share_cell
+from fedward.reports.page.findings.compared_training import ComparedTraining
 from fedward.rundir.audit_record import AuditRecord
 from fedward.rundir.catalogue.facts import differing_keys
 from fedward.rundir.inference_record import InferenceRecord
-from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord
+from fedward.rundir.run_record import ReplicasRecord, RunRecord
 
 # Whether a column is of numbers.
-_COLUMNS = {"run": False, "algorithm": False, "accuracy": True, "attack success": True}
+_COLUMNS = {"run": False, "algorithm": False, "accuracy": True, "attack success": True, "certified": True}
 _COLUMNS |= {"ε": True, "δ": True, "rounds": True, "state": False}
+_NONE = "-"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,104 +36,119 @@ class Comparison:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Training:
-    """What has a row of its own: a run, or a variant of one. Without a guarantee nothing is guaranteed, or
-    nothing is released yet."""
-
-    run: str
-    record: Record
-    variant: str = "all"
-    experiment: dict[str, Any]
-    guarantee: Guarantee | None
-
-    @property
-    def name(self) -> str:
-        return self.run if self.variant == "all" else f"{self.run}: {self.variant}"
-
-
-def _trainings(run: str, record: Record) -> Iterator[_Training]:
-    if not isinstance(record, ReplicasRecord):
-        own = record.guarantee()
-        known = own if own is not None and own.private else None
-        yield _Training(run=run, record=record, experiment=record.experiment, guarantee=known)
-        return
-    for variant, experiment in record.experiments.items():
-        one = record.one_training(variant)
-        known = one if one.proven else None
-        yield _Training(run=run, record=record, variant=variant, experiment=experiment, guarantee=known)
-
-
-def compare_runs(records: Mapping[str, Record]) -> Comparison:
-    """The runs, by the names that they have in the page."""
-    trainings = [each for name, record in records.items() for each in _trainings(name, record)]
+def compare_runs(trainings: Sequence[ComparedTraining]) -> Comparison:
+    """The trainings of a page in rows and in charts, each in its colour."""
     marks = untried([tried_defence(each.experiment) for each in trainings])
     rows = [_row(each, mark) for each, mark in zip(trainings, marks, strict=True)]
-    runs = {name: record for name, record in records.items() if isinstance(record, RunRecord)}
     attacked = any(row["attack success"].value is not None for row in rows)
-    columns = [name for name in _COLUMNS if attacked or name != "attack success"]
+    certified = any(row["certified"].text for row in rows)
+    left_out = {"attack success": not attacked, "certified": not certified}
+    columns = [name for name in _COLUMNS if not left_out.get(name)]
     return Comparison(
         table=Table(
             caption="Every run in a row",
             columns=[Column(name, number=_COLUMNS[name]) for name in columns],
             rows=[[row[name] for name in columns] for row in rows],
         ),
-        charts=tuple(chart for chart in _charts(runs) if len(chart.lines) > 1),
+        charts=tuple(_charts(trainings)),
         different=_different({each.name: each.experiment for each in trainings}),
         notes=(*([f"{MEANING}."] if attacked and any(marks) else []), *_notes(trainings)),
     )
 
 
-def _row(each: _Training, untried: bool) -> dict[str, Cell]:
+def _row(each: ComparedTraining, untried: bool) -> dict[str, Cell]:
     record, planned = each.record, each.experiment["rounds"]
-    rounds, accuracy, success, of = Cell(str(planned), planned), None, None, ""
+    rounds, of = Cell(str(planned), planned), "" if each.alone else " (one training)"
     if isinstance(record, RunRecord):
         rounds = Cell(f"{record.rounds} of {planned}", record.rounds)
-        accuracy, success = record.last.accuracy, record.last.attack_success
         state = "finished" if record.finished else "not finished"
     elif isinstance(record, InferenceRecord):
-        accuracy = None if record.result is None else record.result.accuracy
         state = f"{record.kind}, not finished"
         if record.best is not None:
             state = f"{record.kind}: AUC {percent(record.attacks[record.best].auc.value)}"
     elif isinstance(record, AuditRecord):
-        accuracy, state = None, "audit, not finished"
-        if record.result is not None:
-            state = f"audit: {record.result.sentence}"
+        state = "audit, not finished" if record.result is None else f"audit: {record.verdict}"
     else:
-        values = {} if record.result is None else record.result.variants.get(each.variant, {})
-        accuracy = values["accuracy"].mean if "accuracy" in values else None
-        successes = [mean.value for key, mean in values.items() if key.startswith("success.")]
-        success = sum(successes) / len(successes) if successes else None
-        of, trainings = " (one training)", f"{record.replicas} trainings"
-        state = f"mean of {trainings}" if record.finished else f"{trainings} so far"
-    guarantee = each.guarantee
+        count = f"{record.replicas} trainings"
+        state = f"mean of {count}" if record.finished else f"{count} so far"
+    success = share_cell(each.attack_success)
     return {
-        "run": Cell(each.name),
+        "run": Cell(each.name, sample=each.style.sample, to=each.key),
         "algorithm": Cell(str(each.experiment["algorithm"].get("preset", "?"))),
-        "accuracy": share_cell(accuracy),
-        "attack success": _marked(share_cell(success)) if untried else share_cell(success),
-        "ε": Cell("no guarantee") if guarantee is None else bound_cell(guarantee.epsilon, of),
-        "δ": Cell("") if guarantee is None else bound_cell(guarantee.delta),
+        "accuracy": share_cell(each.accuracy),
+        "attack success": _marked(success) if untried else success,
+        "certified": _certified(each),
+        "ε": _epsilon(each.guarantee, of),
+        "δ": Cell("") if each.guarantee is None else bound_cell(each.guarantee.delta),
         "rounds": rounds,
         "state": Cell(state),
     }
+
+
+def _epsilon(guarantee: Guarantee | None, of: str) -> Cell:
+    if guarantee is None:
+        return Cell(_NONE)
+    return bound_cell(guarantee.epsilon, of if guarantee.proven else " (no proof)")
+
+
+def _certified(each: ComparedTraining) -> Cell:
+    record = each.record
+    if not isinstance(record, ReplicasRecord) or each.variant not in record.certificates:
+        return Cell("")
+    three = three_accuracies(record, each.variant)
+    return Cell(f"{percent_certified(three.certified)} against {three.k}", three.certified)
 
 
 def _marked(cell: Cell) -> Cell:
     return cell if cell.value is None else replace(cell, text=f"{cell.text} {MARK}")
 
 
-def _charts(runs: Mapping[str, RunRecord]) -> Iterator[Chart]:
-    for measure in ("accuracy", "attack_success"):
-        lines = [Line(name, curve(run, measure)) for name, run in runs.items()]
+def _charts(trainings: Sequence[ComparedTraining]) -> Iterator[Chart]:
+    """A chart of each measure that two runs have curves of, with the names of those that have none."""
+    for measure, missing in (
+        ("accuracy", "no accuracy over rounds was measured"),
+        ("attack_success", "nobody attacked, or nothing was marked"),
+    ):
+        lines, others = [], []
+        for each in trainings:
+            points = curve(each.record, measure) if isinstance(each.record, RunRecord) else ()
+            if points:
+                lines.append(Line(each.name, points, style=each.style))
+            else:
+                others.append(each.name)
+        if len(lines) < 2:
+            continue
         yield Chart(
             key=f"all-{measure.replace('_', '-')}",
             title=f"{measure.replace('_', ' ').capitalize()} over rounds",
             y="share of test examples",
             percent=True,
-            lines=tuple(line for line in lines if line.points),
+            lines=tuple(lines),
+            notes=(f"Not in this chart: {', '.join(others)} ({missing}).",) if others else (),
         )
+    certified = [each for each in trainings if _certified(each).text]
+    if len(certified) > 1:
+        yield _certified_chart(certified, [each.name for each in trainings if not _certified(each).text])
+
+
+def _certified_chart(certified: Sequence[ComparedTraining], others: Sequence[str]) -> Chart:
+    lines = []
+    for each in certified:
+        assert isinstance(each.record, ReplicasRecord)
+        attack = each.record.certificates[each.variant].attacks[0]
+        points = tuple((float(k), share) for k, share in enumerate([*(attack.accuracy or ()), 0.0]))
+        lines.append(Line(each.name, points, stairs=True, style=each.style))
+    return Chart(
+        key="all-certified",
+        title="Certified accuracy against k",
+        x="k",
+        y="right and certified",
+        percent=True,
+        promise="at least",
+        lines=tuple(lines),
+        rest=0.0,
+        notes=(f"Not in this chart: {', '.join(others)} (nothing is certified).",) if others else (),
+    )
 
 
 def _different(experiments: Mapping[str, dict[str, Any]]) -> Table | None:
@@ -148,7 +166,11 @@ def _different(experiments: Mapping[str, dict[str, Any]]) -> Table | None:
     )
 
 
-def _notes(trainings: Sequence[_Training]) -> Iterator[str]:
+def _notes(trainings: Sequence[ComparedTraining]) -> Iterator[str]:
+    if any(each.guarantee is None for each in trainings):
+        yield "A dash under ε: no guarantee about privacy, or nothing is released yet."
+    if any(isinstance(each.record, ReplicasRecord) for each in trainings):
+        yield "Of many trainings, accuracy is their mean, and ε is of one that is released alone."
     if len({each.record.manifest.data.digest for each in trainings}) > 1:
         yield "These runs do not have the same data and the same users: compare them with care."
     caveats = {each.run: each.record.manifest.all_caveats for each in trainings if each.guarantee}

@@ -10,8 +10,9 @@ from markupsafe import Markup
 from fedward.privacy.rounding import round_up
 from fedward.reports.page.again.reproduce import recipe_of_audit
 from fedward.reports.page.charts.axis import Axis
+from fedward.reports.page.charts.line_style import LineStyle
 from fedward.reports.page.charts.tables import Cell, Column, Table, numbers
-from fedward.reports.page.kinds.part import fill_part
+from fedward.reports.page.kinds.part import Place, fill_part
 from fedward.reports.page.words.guarantee_words import promise
 from fedward.reports.templates import fill
 from fedward.reports.terminal.audit_table import least
@@ -51,7 +52,7 @@ def epsilon_rows(result: AuditResult) -> list[EpsilonRow]:
     return rows
 
 
-def epsilon_axis(result: AuditResult, key: str) -> Markup:
+def epsilon_axis(result: AuditResult, place: Place) -> Markup:
     """Promised, measured and estimated ε as a picture, with its description for those who do not see it."""
     rows = epsilon_rows(result)
     scale = Axis.around([0.0, result.claimed, *(row.epsilon for row in rows)], from_zero=True)
@@ -63,7 +64,8 @@ def epsilon_axis(result: AuditResult, key: str) -> Markup:
     placed = [(row, x(row.epsilon), _TOP + _ROW * number + _ROW / 2) for number, row in enumerate(rows)]
     return fill(
         "page/kinds/epsilon_axis.svg",
-        key=key,
+        key=place.key,
+        hue=LineStyle.numbered(place.colour).hue,
         rows=placed,
         ticks=[(x(tick), scale.label(tick)) for tick in scale.ticks],
         claimed=x(result.claimed),
@@ -76,18 +78,17 @@ def epsilon_axis(result: AuditResult, key: str) -> Markup:
     )
 
 
-def audited_part(run: AuditRecord, key: str, name: str) -> Markup:
+def audited_part(run: AuditRecord, place: Place) -> Markup:
     """Everything that the files of ``fedward audit`` say."""
     result = run.result
     return fill_part(
         "page/kinds/audited.html",
         run,
         run.experiment,
-        key,
-        name,
+        place,
         recipe_of_audit(run),
         asked=_asked(run),
-        axis=None if result is None else epsilon_axis(result, key),
+        axis=None if result is None else epsilon_axis(result, place),
         table=None if result is None else _table(result),
         pass_proves_nothing=PASS_PROVES_NOTHING,
         promise=None if result is None else promise(result.guarantee, seed=int(run.experiment["seed"])),

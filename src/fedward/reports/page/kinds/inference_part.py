@@ -14,7 +14,7 @@ from fedward.reports.numbers import at_most, percent
 from fedward.reports.page.again.reproduce import recipe_of_inference
 from fedward.reports.page.charts.chart import Chart, Line
 from fedward.reports.page.charts.tables import Cell, Column, Table, numbers
-from fedward.reports.page.kinds.part import fill_part
+from fedward.reports.page.kinds.part import Place, fill_part
 from fedward.reports.page.words.guarantee_words import promise
 from fedward.rundir.inference_record import InferenceRecord
 from fedward.rundir.results import IntervalRecord
@@ -24,19 +24,18 @@ _ALLOWED = "most that privacy allows"
 _FEW = 0.05
 
 
-def inference_part(run: InferenceRecord, key: str, name: str) -> Markup:
+def inference_part(run: InferenceRecord, place: Place) -> Markup:
     """Everything that the files of ``fedward infer`` say."""
     guarantee = run.guarantee()
     return fill_part(
         "page/kinds/inference.html",
         run,
         run.experiment,
-        key,
-        name,
+        place,
         recipe_of_inference(run),
         asked=_attack(run),
         table=_table(run) if run.finished else None,
-        charts=list(inference_charts(run, key)),
+        charts=[chart.of_run(place.colour) for chart in inference_charts(run, place.key)],
         promise=None if guarantee is None else promise(guarantee, seed=int(run.experiment["seed"])),
     )
 
@@ -80,7 +79,7 @@ def inference_charts(run: InferenceRecord, key: str) -> Iterator[Chart]:
     """The ROC curves over all false positive rates, and where false alarms are few."""
     if not run.curves.attacks:
         return
-    roc = partial(Chart, x="wrongly accused", y="found", percent=True)
+    roc = partial(Chart, x="wrongly accused", y="found", percent=True, rest=0.1)
     bolder = (
         "Every attack can be made bolder or more careful: further right it accuses more, rightly and "
         "wrongly. The higher the curve, the better the attack; the area under it is the AUC. "
@@ -115,5 +114,5 @@ def _lines(run: InferenceRecord, rates: Floats) -> Iterator[Line]:
         # Never drawn lower than it is.
         places = np.searchsorted(fpr, rates * (1 - 1e-12)).clip(max=len(fpr) - 1)
         points = zip(rates.tolist(), tpr[places].tolist(), strict=True)
-        yield Line(_ALLOWED, tuple(points))
-    yield Line("by guessing", tuple((x, x) for x in rates.tolist()))
+        yield Line(_ALLOWED, tuple(points), reference=True)
+    yield Line("by guessing", tuple((x, x) for x in rates.tolist()), reference=True)

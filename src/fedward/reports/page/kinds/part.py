@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from markupsafe import Markup
@@ -22,10 +23,32 @@ _TITLES = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a run stands on the page.
+
+    Args:
+      key: its id.
+      name: what it is called.
+      alone: whether no other run is on the page, and its part is not folded under a heading.
+      colours: the number of the colour of each of its variants.
+    """
+
+    key: str
+    name: str
+    alone: bool = True
+    colours: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def colour(self) -> int:
+        """The number of the first of its colours."""
+        return next(iter(self.colours.values()), 0)
+
+
 def fill_part(
-    template: str, run: Record, experiment: Mapping[str, Any], key: str, name: str, recipe: Recipe, **own: Any
+    template: str, run: Record, experiment: Mapping[str, Any], place: Place, recipe: Recipe, **own: Any
 ) -> Markup:
-    """A run, one of its experiments, its id and name in the page, and how to do it again.
+    """A run, one of its experiments, its place in the page, and how to do it again.
 
     The template extends ``part.html``; ``own`` is what it needs besides.
     """
@@ -37,8 +60,7 @@ def fill_part(
         run=run,
         experiment=experiment,
         manifest=run.manifest,
-        key=key,
-        name=name,
+        place=place,
         recipe=recipe,
         algorithm=[("Algorithm", plain), *parts],
         changes=list_changes(run.manifest),

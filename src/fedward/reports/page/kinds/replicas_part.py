@@ -9,36 +9,38 @@ from markupsafe import Markup
 from fedward.privacy.guarantee import Unit
 from fedward.reports.numbers import figure, many, percent
 from fedward.reports.page.again.reproduce import recipe_of_replicas
-from fedward.reports.page.certified.certified_part import certified_part
 from fedward.reports.page.charts.chart import Chart, Line
 from fedward.reports.page.charts.tables import Cell, Column, Table, numbers
-from fedward.reports.page.kinds.part import fill_part
+from fedward.reports.page.kinds.part import Place, fill_part
 from fedward.reports.page.words.guarantee_words import promise
 from fedward.reports.terminal.certified_table import title
 from fedward.rundir.run_record import ReplicasRecord
-from fedward.studies.stored_data import Library
 
 _PROMISES = 4
 
 
-def replicas_part(run: ReplicasRecord, key: str, name: str, library: Library) -> Markup:
-    """Everything that the files of many trainings say, and what is certified about them."""
+def replicas_part(run: ReplicasRecord, place: Place, certified: Markup | None) -> Markup:
+    """Everything that the files of many trainings say, and what is certified about them.
+
+    Args:
+      place: where it stands on the page.
+      certified: what is; None if nothing is, or if it stands elsewhere on the page.
+    """
     certificates = run.certificates
-    costs = [] if certificates else cost_charts(run, key)
+    costs = [] if certificates else cost_charts(run, place.key)
     return fill_part(
         "page/kinds/replicas.html",
         run,
         next(iter(run.experiments.values())),
-        key,
-        name,
+        place,
         recipe_of_replicas(run),
         promises=[
             (variant, promise(run.one_training(variant), seed=certificate.seed))
             for variant, certificate in list(certificates.items())[:_PROMISES]
         ],
         measured=_measured(run),
-        charts=[chart for chart in costs if chart.drawn],
-        certified=certified_part(run, f"{key}-certified", library) if certificates else None,
+        charts=[chart.of_run(place.colour) for chart in costs if chart.drawn],
+        certified=certified,
     )
 
 

@@ -6,46 +6,44 @@ import math
 
 from markupsafe import Markup
 
-from fedward.base.validate import InvalidValue
 from fedward.privacy.remembered import guarantees_of
 from fedward.reports.numbers import at_most_figure
 from fedward.reports.page.again.reproduce import recipe_of_run
 from fedward.reports.page.charts.run_charts import run_charts
 from fedward.reports.page.charts.tables import Cell, Table, numbers
-from fedward.reports.page.examples.triggered import Trigger, triggers
-from fedward.reports.page.kinds.part import fill_part
+from fedward.reports.page.examples.triggered import Triggered
+from fedward.reports.page.kinds.part import Place, fill_part
 from fedward.reports.page.words.guarantee_words import Promise, promise
 from fedward.reports.terminal.run_table import details
 from fedward.rundir.run_record import RunRecord
-from fedward.studies.stored_data import Library
 
 _ROWS = 12
 
 
-def run_part(run: RunRecord, key: str, name: str, library: Library, devices: int = 1) -> Markup:
+def run_part(run: RunRecord, place: Place, shown: Triggered, devices: int = 1) -> Markup:
     """Everything that the files of a run say, and how the attackers' triggers look.
 
     Args:
+      place: where it stands on the page.
+      shown: what its attack does to examples.
       devices: how many users one person may be; with more than one it says what such a person is promised.
     """
     guarantee, result = run.guarantee(), run.result
     seed = int(run.experiment["seed"])
-    shown, why = _triggers(run, library)
     return fill_part(
         "page/kinds/run.html",
         run,
         run.experiment,
-        key,
-        name,
+        place,
         recipe_of_run(run),
         guarantee=guarantee,
         promise=None if guarantee is None else promise(guarantee, seed=seed, finished=run.finished),
         person=_person(run, seed, devices),
         details=() if result is None else details(result),
-        charts=[chart for chart in run_charts(run, key) if chart.drawn],
+        charts=[chart.of_run(place.colour) for chart in run_charts(run, place.key) if chart.drawn],
         users_table=_users(run),
-        triggers=shown,
-        no_triggers=why,
+        triggers=shown.triggers,
+        no_triggers=shown.why,
     )
 
 
@@ -71,17 +69,3 @@ def _users(run: RunRecord) -> Table | None:
         rows.append([Cell(label, first if math.isfinite(first) else None), Cell(f"{count:,}", count)])
     caption = "What each user has spent on its own device"
     return Table(caption=caption, columns=numbers("ε", "users"), rows=rows)
-
-
-def _triggers(run: RunRecord, library: Library) -> tuple[tuple[Trigger, ...], str]:
-    attack = run.experiment.get("attack")
-    if not attack:
-        return (), ""
-    if not attack.get("data"):
-        return (), "The attackers poison their updates, not their data: there are no triggered examples."
-    try:
-        digest = str(run.manifest.data.digest)
-        model = run.path / "model.pt" if run.finished else None
-        return triggers(run.experiment, digest, model, library), ""
-    except InvalidValue as error:
-        return (), f"No examples can be shown: {error}."
