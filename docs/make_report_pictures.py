@@ -67,13 +67,13 @@ def look(page: Path, folder: Path) -> None:
         browser.go(page)
         browser.screenshot(folder / "report.png")
         # It opens the README, where there must be room for more than a picture.
-        browser.size(1200, 442)
+        browser.size(1200, 560)
         browser.run("document.querySelector('.explorer').scrollIntoView()")
         browser.screenshot(folder / "report-slider.png")
         browser.size(390, 844)
         browser.media(dark=True)
         browser.go(page)
-        browser.run("document.querySelector('#run-3').scrollIntoView()")
+        browser.run("document.querySelector('.card:nth-child(2)').scrollIntoView()")
         browser.screenshot(folder / "report-phone.png")
         errors = browser.errors()
     if errors:

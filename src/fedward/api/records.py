@@ -10,7 +10,7 @@ from typing import Any, overload
 from fedward.base.saved_file import json_text, write_record
 from fedward.base.table_rows import csv_text, frame
 from fedward.models.weights_file import About
-from fedward.reports.page.chart import Chart, Line
+from fedward.reports.page.charts.chart import Chart, Line
 from fedward.reports.pictures.notebook_html import html_of
 from fedward.reports.pictures.picture import Picture
 from fedward.reports.pictures.picture_style import StyleName

@@ -6,7 +6,7 @@ from fedward.certificates.level import level
 from fedward.privacy import Guarantee
 from fedward.privacy.rounding import delta_text, epsilon_text
 from fedward.reports.numbers import many, measures_in_words, percent_certified
-from fedward.reports.page.certificate_words import headline
+from fedward.reports.page.words.certificate_words import headline
 from fedward.rundir.arena_record import ArenaRecord
 from fedward.rundir.audit_record import AuditRecord
 from fedward.rundir.inference_record import InferenceRecord

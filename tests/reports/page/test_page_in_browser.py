@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,15 @@ from fedward.reports.page import render
 from fedward.rundir.run_record import load
 
 SIZES = {"phone": (390, 844), "tablet": (820, 1180), "desktop": (1440, 900)}
+ROOT = Path(__file__).parents[3]
+AXE = Path("axe-core", "axe.min.js")
 SAID = "return document.querySelector('.said').textContent"
+
+
+def axes() -> list[Path]:
+    """Where axe-core may be installed: beside fedward, or where NODE_PATH says."""
+    folders = filter(None, os.environ.get("NODE_PATH", "").split(os.pathsep))
+    return [each / AXE for each in (ROOT / "node_modules", *map(Path, folders))]
 
 
 @pytest.fixture(scope="module")
@@ -152,13 +161,17 @@ def test_tables_sort_both_ways_and_say_so(shown: Any) -> None:
 
 
 def test_what_has_no_number_is_sorted_last_both_ways(shown: Any) -> None:
+    place = shown.run(
+        "return [...document.querySelector('#all table').tHead.rows[0].cells].findIndex("
+        "c => c.textContent.startsWith('ε'))"
+    )
     for _ in range(2):
-        shown.click("#all thead th:nth-child(5) button")
-        assert column(shown, 4)[-1] == "no guarantee"
+        shown.click(f"#all thead th:nth-child({place + 1}) button")
+        assert column(shown, place)[-1] == "-"
 
 
 def test_paper_shows_what_is_folded_and_no_slider(shown: Any) -> None:
-    folded = "return [...document.querySelectorAll('details:not([open]) > :last-child')]"
+    folded = "return [...document.querySelectorAll('details:not([open]) > :last-child:not(.hint)')]"
     assert shown.run(folded + ".filter(e => e.checkVisibility({contentVisibilityAuto: true})).length") == 0
     shown.media(paper=True)
     assert shown.run(folded + ".length") > 5
@@ -212,3 +225,103 @@ def test_paper_breaks_no_word_and_no_number(shown: Any) -> None:
     style = "return getComputedStyle(document.querySelector('#all {}')).{}"
     assert shown.run(style.format("td.number", "whiteSpace")) == "nowrap"
     assert shown.run(style.format("table", "overflowWrap")) == "break-word"
+
+
+def test_the_details_begin_within_four_screens(shown: Any) -> None:
+    begin = shown.run("return document.querySelector('#details').getBoundingClientRect().top")
+    assert begin <= 4 * SIZES["desktop"][1]
+
+
+def test_the_contents_stay_and_lead_into_folded_details(shown: Any) -> None:
+    for size in SIZES:
+        shown.size(*SIZES[size])
+        shown.run("window.scrollTo(0, 1500)")
+        assert 0 <= shown.run("return document.querySelector('nav').getBoundingClientRect().top") < 1
+    folded = "return document.querySelector('#run-2').closest('details').open"
+    assert not shown.run(folded)
+    shown.click("nav a[href='#run-2']")
+    assert shown.run(folded)
+    top = shown.run("return document.querySelector('#run-2').getBoundingClientRect().top")
+    assert 0 <= top < SIZES[size][1]
+    assert shown.run("return document.querySelector('nav a[aria-current]').hash") == "#run-2"
+
+
+LEGEND = "return [...document.querySelectorAll('#all figure .legend b')].map(e => e.textContent)"
+PLACE = "return document.querySelector('#all figure .place').textContent"
+
+
+def rows_of_first_chart(browser: Any) -> list[list[str]]:
+    return browser.run(  # type: ignore[no-any-return]
+        "return [...document.querySelector('#all figure table').tBodies[0].rows].map("
+        "r => [...r.cells].map(c => c.textContent))"
+    )
+
+
+def test_the_arrow_keys_read_the_values_of_a_chart(shown: Any) -> None:
+    rows, before = rows_of_first_chart(shown), shown.run(LEGEND)
+    shown.press("#all figure .reader", "\ue012")  # the key "left", from the last row
+    round_, *values = rows[-2]
+    assert shown.run(LEGEND) == values
+    assert shown.run(PLACE) == f"round: {round_}"
+    told = shown.run("return document.querySelector('#all figure .reader').getAttribute('aria-valuetext')")
+    assert told.startswith(f"round: {round_}; ")
+    assert all(value in told for value in values)
+    assert shown.run("return document.querySelectorAll('#all figure .dot.placed').length") == len(values)
+    shown.run("document.activeElement.blur()")
+    assert shown.run(LEGEND) == before
+
+
+def test_pointing_at_a_chart_reads_its_values(shown: Any) -> None:
+    point = (
+        "const svg = document.querySelector('#all svg.chart'), box = svg.getBoundingClientRect();"
+        "const at = Number(svg.dataset.left) / svg.viewBox.baseVal.width;"
+        "svg.dispatchEvent(new PointerEvent(arguments[0], {clientX: box.left + at * box.width, clientY: 9}))"
+    )
+    before = shown.run(LEGEND)
+    shown.run(point, "pointermove")
+    first, *values = rows_of_first_chart(shown)[0]
+    assert shown.run(LEGEND) == values
+    assert shown.run(PLACE) == f"round: {first}"
+    shown.run(point, "pointerleave")
+    assert shown.run(LEGEND) == before
+
+
+def test_the_chart_of_a_certificate_follows_its_slider(shown: Any) -> None:
+    chart = "document.querySelector('.explorer figure')"
+    for key, step in (("\ue012", -1), ("\ue014", 0)):  # left and back
+        shown.press(".explorer .range", key)
+        k = shown.run("return document.querySelector('.range').value")
+        place = shown.run(f"return {chart}.querySelector('.place').textContent")
+        assert place == f"k, attackers: {k}", step
+    assert shown.run(f"return {chart}.querySelector('.here').classList.contains('placed')")
+    # Both are seen together.
+    both = "const f = {}, r = document.querySelector('.range'); return r.getBoundingClientRect().bottom - f"
+    assert shown.run(both.format(chart) + ".getBoundingClientRect().top") < SIZES["desktop"][1]
+
+
+def test_a_table_that_scrolls_says_so(shown: Any) -> None:
+    hint = (
+        "const e = document.querySelector('#all > .scroll');"
+        "return [e.scrollWidth > e.clientWidth + 1, !e.previousElementSibling.hidden]"
+    )
+    for size, wide in (("phone", True), ("desktop", False)):
+        shown.size(*SIZES[size])
+        # An observer of sizes is called before the next frame.
+        shown.run("return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert shown.run(hint) == [wide, wide]
+
+
+@pytest.mark.skipif(not any(map(Path.is_file, axes())), reason="there is no axe-core: npm install axe-core")
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("size", SIZES)
+def test_axe_finds_nothing(shown: Any, page: Path, size: str, dark: bool) -> None:
+    shown.size(*SIZES[size])
+    shown.media(dark=dark)
+    shown.go(page)
+    shown.run("for (const fold of document.querySelectorAll('details')) fold.open = true")
+    axe = next(filter(Path.is_file, axes())).read_text(encoding="utf8")
+    found = shown.run(
+        f"{axe}; return axe.run(document, {{resultTypes: ['violations']}}).then(found => "
+        "found.violations.map(each => `${each.id}: ${each.nodes[0].target} ${each.nodes[0].failureSummary}`))"
+    )
+    assert found == []

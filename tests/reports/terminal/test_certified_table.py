@@ -19,7 +19,7 @@ from fedward.certificates.tally import Tally
 from fedward.commands.certificate_check import check
 from fedward.privacy import Guarantee, Ledger
 from fedward.privacy.rounding import epsilon_text, round_up_digits
-from fedward.reports.page.certified_curves import certified_table
+from fedward.reports.page.certified.certified_curves import certified_table
 from fedward.reports.pictures.certified_picture import picture
 from fedward.reports.terminal.certified_table import record, table
 from fedward.rundir.manifest import Manifest

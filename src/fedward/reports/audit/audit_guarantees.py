@@ -10,8 +10,8 @@ from fedward.privacy import Guarantee
 from fedward.privacy.guarantee import ACCOUNTANT_LABELS
 from fedward.privacy.rounding import delta_text, epsilon_text
 from fedward.reports.numbers import many
-from fedward.reports.page.certificate_words import headline, in_words, rests_on_trust
-from fedward.reports.page.guarantee_words import promise
+from fedward.reports.page.words.certificate_words import headline, in_words, rests_on_trust
+from fedward.reports.page.words.guarantee_words import promise
 from fedward.reports.templates import lines
 from fedward.rundir.audit_record import AuditRecord
 from fedward.rundir.inference_record import InferenceRecord

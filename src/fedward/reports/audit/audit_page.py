@@ -19,9 +19,9 @@ from fedward.reports.audit.audit_guarantees import (
     not_covered_by,
 )
 from fedward.reports.numbers import measures_in_words
+from fedward.reports.page.again.reproduce import recipe_of
+from fedward.reports.page.charts.tables import Cell, Column, Table
 from fedward.reports.page.page import load_runs, names, write_page
-from fedward.reports.page.reproduce import recipe_of
-from fedward.reports.page.tables import Cell, Column, Table
 from fedward.reports.templates import fill, read
 from fedward.reports.terminal.run_table import details
 from fedward.rundir.catalogue.facts import differing_keys, flat

@@ -1,9 +1,10 @@
 """One self-contained HTML page about runs: it opens offline and asks no server for anything.
 
-page.py puts the parts of a page into its template: one of run_part.py, replicas_part.py or inference_part.py
-for each run, and comparison.py for all of them. What they say, and how it is laid out, is in the templates
-beside them: part.html is what all kinds of runs have in common. Files that end in words speak to people who
-know no mathematics.
+page.py fills the template of a page with what page_content.py puts together. Each subject has a sub-package:
+``findings`` for what is said first, and for runs side by side, ``kinds`` for the part of each kind of run,
+``certified`` for certificates, ``charts`` for curves and tables, ``examples`` for pictures of data, ``words``
+for sentences to people who know no mathematics, ``again`` for how to repeat a run, and ``look`` for style,
+scripts and pieces of markup. What is said, and how it is laid out, is in the templates beside the modules.
 """
 
 from __future__ import annotations

@@ -8,27 +8,18 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from jinja2 import UndefinedError
-from markupsafe import Markup
-
 from fedward.base.durable_files import explain_write_errors, write_atomically
 from fedward.base.validate import InvalidValue, whole
-from fedward.reports.page.arena_part import arena_part
-from fedward.reports.page.audited_part import audited_part
-from fedward.reports.page.comparison import compare_runs
-from fedward.reports.page.inference_part import inference_part
-from fedward.reports.page.replicas_part import replicas_part
-from fedward.reports.page.run_part import run_part
+from fedward.reports.page.page_content import content_of
 from fedward.reports.templates import fill, read
 from fedward.rundir.arena_record import ArenaRecord, is_arena
-from fedward.rundir.audit_record import AuditRecord
-from fedward.rundir.inference_record import InferenceRecord
-from fedward.rundir.run_record import Record, ReplicasRecord, RunRecord, load
+from fedward.rundir.run_record import Record, load
 from fedward.rundir.sweep_record import is_sweep, read_sweep_record
 from fedward.studies.arena.arena_results import read_arena_record
 from fedward.studies.stored_data import Library
 from fedward.version import __version__
 
+_SCRIPTS = ("tables.js", "charts.js", "explorer.js", "folds.js")
 # Nothing may be asked for, and nothing may run but the page's own script and style.
 _POLICY = (
     "default-src 'none'; img-src data:; style-src 'sha256-{style}'; script-src 'sha256-{script}'; "
@@ -88,53 +79,18 @@ def _runs_within(path: Path) -> tuple[Path, ...]:
 
 def render(records: Sequence[Record | ArenaRecord], data_dir: Path | None = None, devices: int = 1) -> str:
     """The page as text."""
-    library = Library(data_dir)
-    named = dict(zip(names(records), records, strict=True))
-    parts = [
-        _part(record, f"run-{number}", name, library, devices)
-        for number, (name, record) in enumerate(named.items(), 1)
-    ]
-    plain = {name: each for name, each in named.items() if not isinstance(each, ArenaRecord)}
-    several = len(plain) > 1 or any(
-        isinstance(record, ReplicasRecord) and len(record.experiments) > 1 for record in plain.values()
-    )
-    style, script = read("page/page.css"), read("page/page.js")
+    style, script = read("page/look/page.css"), "\n".join(read(f"page/look/{name}") for name in _SCRIPTS)
+    named = names(records)
     page = fill(
         "page/page.html",
         version=__version__,
         style=style,
         script=script,
         policy=_POLICY.format(style=_digest(style), script=_digest(script)),
-        names=list(named),
-        parts=parts,
-        compared=compare_runs(plain) if several else None,
+        names=named,
+        content=content_of(dict(zip(named, records, strict=True)), Library(data_dir), devices),
     )
     return str(page)
-
-
-def _part(record: Record | ArenaRecord, key: str, name: str, library: Library, devices: int) -> Markup:
-    try:
-        if isinstance(record, RunRecord):
-            return run_part(record, key, name, library, devices)
-        if isinstance(record, ArenaRecord):
-            return arena_part(record, key, name)
-        if devices > 1:
-            raise InvalidValue(
-                f"several devices per person are shown for trainings (fedward run), got {record.path}; leave "
-                "them out for other runs"
-            )
-        if isinstance(record, InferenceRecord):
-            return inference_part(record, key, name)
-        if isinstance(record, AuditRecord):
-            return audited_part(record, key, name)
-        return replicas_part(record, key, name, library)
-    except InvalidValue:
-        raise
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError, UndefinedError) as error:
-        # The files are JSON, but not what fedward writes.
-        raise InvalidValue(
-            f"{record.path} holds a file that is damaged or was changed: {type(error).__name__}: {error}"
-        ) from error
 
 
 def names(records: Sequence[Record | ArenaRecord]) -> list[str]:

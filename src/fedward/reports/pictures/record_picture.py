@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from fedward.base.validate import InvalidValue
-from fedward.reports.page.audited_part import epsilon_rows
-from fedward.reports.page.certified_curves import certified_charts
-from fedward.reports.page.chart import Chart
-from fedward.reports.page.inference_part import inference_charts
-from fedward.reports.page.replicas_part import cost_charts
-from fedward.reports.page.run_charts import run_charts
+from fedward.reports.page.certified.certified_curves import certified_charts
+from fedward.reports.page.charts.chart import Chart
+from fedward.reports.page.charts.run_charts import run_charts
+from fedward.reports.page.kinds.audited_part import epsilon_rows
+from fedward.reports.page.kinds.inference_part import inference_charts
+from fedward.reports.page.kinds.replicas_part import cost_charts
 from fedward.reports.pictures.arena_picture import draw_arena
 from fedward.reports.pictures.picture import Picture
 from fedward.reports.pictures.picture_style import style_called

@@ -1,0 +1,1 @@
+"""Certificates on the page: three accuracies, the curve with its slider, and the examples."""

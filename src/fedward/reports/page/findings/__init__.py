@@ -1,0 +1,1 @@
+"""What the page says first: findings in two sentences, cards, and runs side by side."""

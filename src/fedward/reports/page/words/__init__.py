@@ -1,0 +1,1 @@
+"""Guarantees and certificates in words that a layman can repeat."""
