@@ -90,7 +90,7 @@ CHANGES: list[tuple[Callable[[TextLSTM], TextLSTM], str]] = [
     (replaced(nn.LSTM(6, 6)), "batch first"),
     (replaced(nn.LSTM(6, 6, num_layers=2, batch_first=True)), "not one LSTM layer"),
     (replaced(nn.LSTM(6, 3, bidirectional=True, batch_first=True)), "not one LSTM layer"),
-    (replaced(nn.LSTM(6, 6, bias=False, batch_first=True)), "and with bias"),
+    (replaced(nn.LSTM(6, 6, bias=False, batch_first=True)), "batch first, with bias"),
     (replaced(nn.LSTM(6, 8, proj_size=6, batch_first=True)), "not one LSTM layer"),
     (vectors(max_norm=1.0), "a largest norm"),
     (vectors(scale_grad_by_freq=True), "a largest norm"),
