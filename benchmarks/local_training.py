@@ -14,6 +14,9 @@ must be within 1e-4 of the plain loop's. The data is random, with as many zeros 
 GEMM is PyTorch's matrix product with two threads, measured in the same turns; "of GEMM" is the share of its
 rate that an engine reaches on the convolutions and linear layers alone.
 
+On a busy machine wall time says little, least of all of two threads: ``--alone`` runs the plain loop, the
+generic and the native engine on one thread each and counts processor seconds.
+
 The project's limits for the ratio: generic path MNIST CNN 2.5, CIFAR CNN 1.1, linear 40; native MNIST CNN 8,
 CIFAR CNN 1.9 and 80 % of GEMM there, ResNet-18 (``resnet18_light``) 1.6 and 60 % of GEMM.
 """
@@ -29,6 +32,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -128,7 +132,7 @@ CASES = {
         model=cifar_cnn, shape=(3, 32, 32), classes=2, users=8, examples=50, batch_size=50, epochs=4
     ),
     "ResNet-18": Case(
-        model=resnet, shape=(3, 32, 32), classes=10, users=4, examples=50, batch_size=50, epochs=1
+        model=resnet, shape=(3, 32, 32), classes=10, users=2, examples=50, batch_size=50, epochs=1
     ),
     "linear": Case(
         model=linear, shape=(1, 28, 28), classes=10, users=200, examples=63, batch_size=60, epochs=10
@@ -263,6 +267,28 @@ def measure(name: str, rounds: int) -> dict[str, list[float]]:
     return times
 
 
+def measure_alone(name: str, rounds: int) -> dict[str, list[float]]:
+    """One thread each, in processor seconds."""
+    case = CASES[name]
+    module, federation = case.model(), case.federation()
+    jobs = case.jobs(module)
+    users = [federation.user(job.user) for job in jobs]
+    engines: dict[str, Callable[[], object]] = {
+        "plain loop": lambda: [plain_update(module, federation, job) for job in jobs],
+        "generic": partial(Engine(module, engine="generic").train_many, jobs, users),
+    }
+    if native.available() and not is_linear(module):
+        engines["native"] = partial(Engine(module, engine="native").train_many, jobs, users)
+    engines["GEMM"] = products
+    times: dict[str, list[float]] = {engine: [] for engine in engines}
+    for _ in range(1 + rounds):
+        for engine, run in engines.items():
+            start = time.process_time()
+            run()
+            times[engine].append(time.process_time() - start)
+    return times
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -270,18 +296,23 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7, help="how often each engine takes its turn")
     parser.add_argument("--threads", type=int, default=2, help="of the plain loop; 2 unless cores are busy")
     parser.add_argument("--only", choices=list(CASES), help="one model")
+    parser.add_argument(
+        "--alone",
+        action="store_true",
+        help="one thread each, in processor seconds: for machines that are busy",
+    )
     parser.add_argument("--half-of", choices=list(CASES), help=argparse.SUPPRESS)
     parser.add_argument("--half", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.half_of:
         serve(CASES[arguments.half_of], arguments.half)
         return
-    torch.set_num_threads(arguments.threads)
+    torch.set_num_threads(1 if arguments.alone else arguments.threads)
     load = f"load {os.getloadavg()[0]:.1f} at the start"
     print(f"fedward {fedward.__version__}, torch {torch.__version__}, {load}")
     print(f"{'model':<10} {'engine':<12} {'samples/s':>10} {'ratio':>7} {'first round':>12} {'of GEMM':>8}")
     for name in [arguments.only] if arguments.only else CASES:
-        times = measure(name, arguments.rounds)
+        times = (measure_alone if arguments.alone else measure)(name, arguments.rounds)
         usual = {engine: statistics.median(taken[1:]) for engine, taken in times.items()}
         gemm = PRODUCTS * 2 * SIDE**3 / usual.pop("GEMM")
         for engine in usual:

@@ -145,8 +145,8 @@ def _identity(built: _Built) -> None:
 def _normalisation(built: _Built) -> None:
     """Groups of four numbers or more: of fewer, the rounding of one is that of all.
 
-    Never before the first layer with parameters: there PyTorch 2.13 crashes, on the loop's layout of memory, in
-    the backward pass, because the normalisation's input needs no gradient.
+    Never before the first layer with parameters: there PyTorch 2.13 crashes in the backward pass, on the
+    layout of memory that the loop has, because the input needs no gradient.
     """
     if not built.learns:
         return

@@ -127,7 +127,6 @@ def test_random_stacks_are_covered(seed: int) -> None:
         ((Residual(nn.Sequential(), nn.ReLU()), *ending(40)), (2, 4, 5)),
         ((nn.ReLU(), Residual(nn.ReLU(), nn.AvgPool2d(1)), *ending(40)), (2, 4, 5)),
         ((Residual(nn.Linear(6, 6), nn.Sequential(nn.Linear(6, 3), nn.Linear(3, 6))), nn.Linear(6, 2)), (6,)),
-        ((nn.Flatten(), Residual(nn.Linear(40, 40), nn.ReLU()), nn.Linear(40, 2)), (2, 4, 5)),
         ((Residual(nn.Conv2d(2, 2, 3, padding=1), nn.MaxPool2d(3, 1, 1)), *ending(40)), (2, 4, 5)),
         ((Residual(nn.Conv2d(2, 3, 5, 2, 2), nn.Conv2d(2, 3, 1, 2)), *ending(18)), (2, 4, 5)),
     ],

@@ -162,9 +162,9 @@ def test_activations_far_from_zero_are_normalised_as_precisely(instructions: str
 
 @pytest.mark.parametrize("instructions", instruction_sets())
 def test_a_residual_network_has_the_gradient_of_double_precision(instructions: str) -> None:
-    stack = small_resnet()
+    stack = small_resnet(1)
     engine = engine_of(stack, instructions)
-    x, y = stack.examples(engine.chunk + 1, 2)
+    x, y = stack.examples(16, 4)
     module = stack.double()
     with watched(module) as kinks:
         single = gradients_of_examples(module, x.double(), y)
