@@ -94,7 +94,7 @@ def parameters(given: argparse.Namespace) -> Iterator[tuple[dict[str, Any], list
                 rows[engine].append(measure("parameters", size, rounds=given.parameter_rounds, engine=engine))
         plain: dict[str, float] = {}
         for engine, found in rows.items():
-            names = ("round", "round_processor", "peak_bytes", "seconds")
+            names = ("round", "round_processor", "peak_bytes", "resident_bytes", "seconds")
             row = found[0] | {name: statistics.median(each[name] for each in found) for name in names}
             plain = plain or row
             yield (
@@ -105,6 +105,7 @@ def parameters(given: argparse.Namespace) -> Iterator[tuple[dict[str, Any], list
                     f"{row['round']:.3f}",
                     f"{plain['round'] / row['round']:.2f} x",
                     f"{row['round_processor']:.3f}",
+                    f"{row['resident_bytes'] / 1e6:,.0f}",
                     f"{row['peak_bytes'] / 1e6:,.0f}",
                     f"{row['peak_bytes'] / plain['peak_bytes']:.2f} x",
                 ],
@@ -120,7 +121,7 @@ TABLES = {
         replicas,
         "replicas|noise levels|rounds|jobs asked|jobs run|training s|evaluation s|peak MB",
     ),
-    "parameters": (parameters, "parameters|engine|round s|of plain|its processor s|peak MB|of plain"),
+    "parameters": (parameters, "parameters|engine|round s|of plain|its processor s|its MB|peak MB|of plain"),
 }
 
 

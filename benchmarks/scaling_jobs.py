@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import json
 import os
+import resource
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -112,6 +113,8 @@ def parameters(given: argparse.Namespace) -> dict[str, Any]:
         "parameters": count,
         "round": statistics.median(taken),
         "round_processor": statistics.median(busy),
+        # Linux counts in kilobytes.
+        "resident_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
     }
 
 

@@ -152,3 +152,14 @@ def test_a_relu_at_exactly_zero_sends_nothing_back(instructions: str) -> None:
     assert not found[:30].any()
     assert not wanted[:30].any()
     assert np.abs(found - wanted).max() <= 1e-6
+
+
+def test_a_wide_linear_network_takes_many_examples_at_a_time_with_the_bits_of_one() -> None:
+    """Its weights are most of what is read, once for all of them; what one example gives is its own."""
+    stack = stack_of(nn.Linear(60, 20_000), nn.ReLU(), nn.Linear(20_000, 3), shape=(60,))
+    engine, (x, _) = engine_of(stack), stack.examples(11)
+    assert engine.chunk > 8
+    weights = stack.start.numpy()
+    together = engine.scores(weights, x.numpy(), 0, 11)
+    alone = [engine.scores(weights, x.numpy(), place, 1) for place in range(11)]
+    assert np.array_equal(together, np.concatenate(alone))
