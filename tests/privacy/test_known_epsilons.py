@@ -10,7 +10,7 @@ import pytest
 
 from fedward.base.own_cache import read_cache, write_cache
 from fedward.privacy import known_epsilons
-from fedward.privacy.known_epsilons import recall_or_compute
+from fedward.privacy.known_epsilons import recall_or_compute, storing_no_epsilon
 
 ABOUT = b"epsilons of pld"
 
@@ -140,4 +140,14 @@ def test_where_nothing_can_be_written_it_is_computed_each_time(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert math.isclose(recall_or_compute("a", counted), 0.3)
     recall_or_compute("a", counted)
+    assert counted.times == 2
+
+
+def test_where_nothing_may_be_written_what_is_known_is_read_and_nothing_is_stored(counted: Counted) -> None:
+    with storing_no_epsilon():
+        recall_or_compute("a", counted)
+    assert not folder().exists()
+    recall_or_compute("a", counted)
+    with storing_no_epsilon():
+        recall_or_compute("a", counted)
     assert counted.times == 2

@@ -31,11 +31,13 @@ def show(
 
     if name.endswith(".toml") or Path(name).is_file():
         from fedward.config import experiment as config
+        from fedward.privacy.known_epsilons import storing_no_epsilon
         from fedward.studies.training.setup import prepare
 
         source = trusted_source(Path(name), changes, trust)
         setup = prepare(config.from_content(source.content, source.name), data)
-        _show_file(Path(name), setup, engine, as_json)
+        with storing_no_epsilon():
+            _show_file(Path(name), setup, engine, as_json)
         return
     found = listing.meanings(name)
     if not found:

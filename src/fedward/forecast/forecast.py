@@ -12,6 +12,7 @@ from fedward.core.types import PrivateTrainer
 from fedward.forecast.calibration import Calibration, calibrate
 from fedward.forecast.cautions import cautions
 from fedward.forecast.spending_forecast import Spending, forecast_spending
+from fedward.privacy.known_epsilons import storing_no_epsilon
 from fedward.studies.certification.claimed_ceiling import forecast_ceilings
 from fedward.studies.replicas.replica_setup import ReplicaRun
 from fedward.studies.sweep.sweep_study import SweepStudy
@@ -70,6 +71,7 @@ class Forecast:
     ceilings: tuple[Ceiling, ...] = ()
 
 
+@storing_no_epsilon()
 def forecast(
     setup: Setup,
     *,
@@ -177,6 +179,7 @@ class SweepForecast:
     disk: int
 
 
+@storing_no_epsilon()
 def forecast_sweep(
     study: SweepStudy, *, measure: bool = True, compute: Compute | None = None
 ) -> SweepForecast:

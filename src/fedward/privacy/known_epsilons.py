@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +23,17 @@ MOST = 4096
 """How many are kept: some 200 kB. Those that were stored first go first."""
 
 _ABOUT = b"epsilons of pld"
+_STORES: ContextVar[bool] = ContextVar("stores", default=True)
+
+
+@contextmanager
+def storing_no_epsilon() -> Iterator[None]:
+    """Here what is known is read and nothing is written: some commands promise that."""
+    before = _STORES.set(False)
+    try:
+        yield
+    finally:
+        _STORES.reset(before)
 
 
 def recall_or_compute(about: str, compute: Callable[[], float]) -> float:
@@ -35,6 +48,8 @@ def recall_or_compute(about: str, compute: Callable[[], float]) -> float:
     if known is not None:
         return known
     found = compute()
+    if not _STORES.get():
+        return found
     # Read again: other processes may have stored theirs in the meantime.
     kept = _read() | {key: found}
     last = list(kept.items())[-MOST:]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fedward.base.limited_files import read_limited
 from fedward.base.validate import InvalidValue
 from fedward.models import weights_file
+from fedward.privacy.known_epsilons import storing_no_epsilon
 from fedward.rundir.catalogue.index import run_directories
 from fedward.rundir.damage import NO_DIGESTS, Damage, Digests, find_damage
 from fedward.rundir.digest_log import NAME
@@ -48,6 +49,7 @@ class Verifier:
     ) -> None:
         self._library, self._key, self._summarise = Library(data), key, summarise_certified
 
+    @storing_no_epsilon()
     def verify(self, path: Path) -> Verification:
         """What is damaged, what is as it is stated, and what rests on trust.
 
