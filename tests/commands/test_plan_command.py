@@ -84,13 +84,13 @@ def test_an_experiment_file_is_trained_and_named_in_the_command(tmp_path: Path) 
     file = tmp_path / "pilot.toml"
     file.write_text(PILOT, encoding="utf8")
     options = ["--k", "1", "--epsilon", "3", *GRID, "--pilot", str(file), "--seconds", "1e6"]
-    flat = " ".join(run(*options, "--picture", str(tmp_path / "plan.png")).split())
+    told = run(*options, "--picture", str(tmp_path / "plan.png"))
+    flat = " ".join(told.split())
     assert "k = 1 (inject) of 200 users" in flat
     assert "of the test examples right and certified against k = 1" in flat
     assert "clip bound S = 1" in flat
     assert "Pilot trainings are covered by no ε" in flat
     assert (tmp_path / "plan.png").read_bytes()[:4] == b"\x89PNG"
-    told = run(*options)
     assert f"fedward certify {file}" in told.replace("\n", "")
 
 
