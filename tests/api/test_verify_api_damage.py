@@ -93,7 +93,9 @@ def shown_by_load(run: Path) -> str:
 def shown_by_runs(run: Path) -> str:
     """All runs that are listed below, as ``fedward runs`` has them."""
     found = [read(path) for path in run_directories(run)]
-    return "\n".join(f"{each.path} {each.state} {each.note} {each.facts} {each.rounds}" for each in found)
+    return "\n".join(
+        f"{each.path} {each.state} {each.note} {each.facts} {each.read_rounds()}" for each in found
+    )
 
 
 def named_or_the_same(show: Callable[[Path], str], run: Path, file: Path, before: str) -> bool:
