@@ -37,9 +37,7 @@ def test_commands_about_one_training_account_each_spending_once(
     monkeypatch.chdir(tmp_path)
     text = TEXT.replace('accountant = "rdp"', 'accountant = "pld"')
     (tmp_path / "file.toml").write_text(text)
-    (tmp_path / "levels.toml").write_text(
-        text + "[sweep]\nalgorithm.noise_multiplier = [2.0, 3.0]\n"
-    )
+    (tmp_path / "levels.toml").write_text(text + "[sweep]\nalgorithm.noise_multiplier = [2.0, 3.0]\n")
     for command in (
         ("run", "file.toml", "--out", "runs/one", "--workers", "0"),
         ("check", "file.toml", "--no-calibration"),

@@ -117,4 +117,4 @@ def _move(rng: np.random.Generator, key: Any, place: int) -> None:
     """Lets the stream stand at a place; half a word that it keeps for 32-bit numbers stays."""
     there = dict(_at(key, place).bit_generator.state)
     kept = rng.bit_generator.state
-    rng.bit_generator.state = there | {name: kept[name] for name in ("has_uint32", "uinteger")}
+    rng.bit_generator.state = {**there, **{name: kept[name] for name in ("has_uint32", "uinteger")}}

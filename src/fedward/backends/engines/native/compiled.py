@@ -19,7 +19,7 @@ from fedward.backends.engines.native.describe_text import (
     is_text,
     read_tokens,
 )
-from fedward.backends.engines.native.model import CompiledModel, NativeModel
+from fedward.backends.engines.native.model import CompiledModel
 from fedward.base.instruction_sets import INSTRUCTIONS
 from fedward.base.randomness import from_local_seed
 from fedward.base.validate import InvalidValue
@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     Compiled: TypeAlias = CompiledModel[NDArray[np.float32]] | CompiledModel[Tokens]
 
 Engines = dict[tuple[int, ...], "Compiled | None"]
-"""Compiled models by the shape of an example, where sequences of all lengths have one; None where the model is
-not covered."""
+"""Compiled models by the shape of an example, one for sequences of all lengths; None where not covered."""
 
 
 def available() -> bool:
@@ -156,7 +155,7 @@ class Native:
         """The module for examples of a shape, its gradients computed here; None where it is not covered."""
         compiled = self._compiled(shape)
         if compiled is not None and shape not in self._models:
-            self._models[shape] = NativeModel(bare_copy(self._module), compiled)
+            self._models[shape] = compiled.flat(bare_copy(self._module))
         return self._models.get(shape)
 
     def _shape(self, examples: Examples) -> tuple[int, ...]:

@@ -62,6 +62,10 @@ class CompiledModel(Generic[Inputs]):
         found = self.engine.scores(parameters.contiguous().numpy(), x, start, stop - start)
         return torch.from_numpy(found)
 
+    def flat(self, module: nn.Module) -> NativeModel[Inputs]:
+        """What trainers that take their steps in Python ask; it owns the ``module``."""
+        return NativeModel(module, self)
+
     def arrays(self, examples: Examples) -> tuple[Inputs, NDArray[np.int64]]:
         """Examples that the engine covers, as it takes them."""
         x = self.read(examples.x)
