@@ -16,7 +16,7 @@ TRAINING = (
     Mutation(
         name="clip-guard-at-the-smallest-numbers",
         file="clipping/norms.py",
-        old="return clipped if l2_norm(clipped) <= bound else torch.zeros_like(update)",
+        old="return clipped if _together(norms) <= bound else torch.zeros_like(update)",
         new="return clipped",
         breaks="no norm gets above its bound, however small",
         tests=("clipping/test_norms.py", "clipping/test_norms_per_layer.py"),
@@ -40,7 +40,7 @@ TRAINING = (
     Mutation(
         name="norm-that-overflows",
         file="clipping/norms.py",
-        old="    return largest * float(torch.linalg.vector_norm(vector / largest, dtype=torch.float64))",
+        old="    return largest * _norm_by_pieces(vector / largest)",
         new="    return largest",
         breaks="the norm of huge numbers is their norm",
         tests=("clipping/test_norms.py", "clipping/test_norms_per_layer.py"),
@@ -106,8 +106,8 @@ TRAINING = (
     Mutation(
         name="noise-of-a-narrower-deviation",
         file="mechanisms/gaussian.py",
-        old="mul_(sensitivity.times(self.multiplier))",
-        new="mul_(0.9 * sensitivity.times(self.multiplier))",
+        old="noise.mul_(deviation)",
+        new="noise.mul_(0.9 * deviation)",
         breaks="noise has the standard deviation z S / m",
         tests=("mechanisms/test_gaussian.py", "core/test_round.py"),
     ),

@@ -114,6 +114,8 @@ NATIVE = {
     "logistic_regression",
     "mlp",
     "resnet18_light",
+    "sentiment_lstm",
+    "word_lstm",
 }
 
 
