@@ -94,6 +94,9 @@ def _add_definition(thing: Any, found: dict[str, str]) -> None:
         return
     try:
         found[name] = inspect.getsource(thing)
+        # From Python 3.13 on a class that exec made gets lines of whatever file its module names.
+        if isinstance(thing, type) and f"class {thing.__name__}" not in found[name]:
+            raise OSError("its file does not define it")
     except (OSError, TypeError) as error:
         raise InvalidValue(
             f"the source of {thing.__qualname__} cannot be read, so that no run could be checked against it: "
