@@ -46,6 +46,17 @@ def test_every_cell_is_what_its_training_would_be_by_itself(tiny: ArenaRecord, t
     assert all(models[0][name].equal(models[1][name]) for name in models[0])
 
 
+def test_test_examples_with_a_trigger_are_in_memory_once_for_each_attack() -> None:
+    flipped = {"who": {"name": "named", "users": [0]}, "data": [{"name": "label_flip", "target": 0}]}
+    arena = arena_of(
+        attacks={"flip": flipped, "other": flipped | {"data": [{"name": "label_flip", "target": 1}]}}
+    )
+    staged = [setup.attack for setup in plan_arena(arena).first_seed().setups if setup.attack is not None]
+    goals = {(each.adversary.data, id(each.goal)) for each in staged}
+    assert len(staged) == 2 * 3
+    assert len(goals) == len({data for data, _ in goals}) == 2
+
+
 def test_privacy_is_that_of_the_ledger_and_what_takes_it_away_is_said(tiny: ArenaRecord) -> None:
     private = {each.defence: each for each in tiny.standings}
     assert private["krum"].epsilon is None
