@@ -46,15 +46,20 @@ def test_every_cell_is_what_its_training_would_be_by_itself(tiny: ArenaRecord, t
     assert all(models[0][name].equal(models[1][name]) for name in models[0])
 
 
-def test_test_examples_with_a_trigger_are_in_memory_once_for_each_attack() -> None:
-    flipped = {"who": {"name": "named", "users": [0]}, "data": [{"name": "label_flip", "target": 0}]}
-    arena = arena_of(
-        attacks={"flip": flipped, "other": flipped | {"data": [{"name": "label_flip", "target": 1}]}}
-    )
-    staged = [setup.attack for setup in plan_arena(arena).first_seed().setups if setup.attack is not None]
-    goals = {(each.adversary.data, id(each.goal)) for each in staged}
+def test_what_an_attack_copies_is_in_memory_once() -> None:
+    held_out = {"name": "edge_case", "source": 1, "target": 0, "share": 0.5}
+    attacks = {
+        name: {"who": {"name": "named", "users": [0]}, "data": [data]}
+        for name, data in (("flip", {"name": "label_flip", "target": 0}), ("edge", held_out))
+    }
+    pictures = {"name": "digits", "users": 12}
+    content = arena_content(attacks=attacks) | {"data": pictures, "rounds": 1}
+    setups = plan_arena(read_arena(content, "file.toml")).first_seed().setups
+    staged = [setup.attack for setup in setups if setup.attack is not None]
     assert len(staged) == 2 * 3
-    assert len(goals) == len({data for data, _ in goals}) == 2
+    assert len({id(each.goal) for each in staged}) == 2
+    # Nobody's examples are taken by the one, and the other's are taken once: with the clean data, two copies.
+    assert len({id(setup.federation) for setup in setups}) == 2
 
 
 def test_privacy_is_that_of_the_ledger_and_what_takes_it_away_is_said(tiny: ArenaRecord) -> None:

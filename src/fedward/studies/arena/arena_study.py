@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedward.attacks.adaptive import adaptive_attacker_for
-from fedward.attacks.attack_goal import Goal
+from fedward.attacks.attack import Staged
 from fedward.backends.compute import IN_PROCESS, Compute
 from fedward.base.validate import InvalidValue
 from fedward.config.arena_cells import Cell, Only, Refused
@@ -85,7 +85,7 @@ class ArenaStudy:
 
     def _together(self, points: Sequence[Point]) -> SweepStudy:
         federation = points[0].experiment.load_data(self.data_dir)
-        setups = _share_goals(prepare(point.experiment, federation=federation) for point in points)
+        setups = _share_copies(prepare(point.experiment, federation=federation) for point in points)
         return SweepStudy(sweep=replace(self.arena.sweep, points=tuple(points)), setups=setups)
 
     def result(self, place: RunDirectory) -> ArenaRecord:
@@ -98,7 +98,7 @@ class ArenaStudy:
         setups: list[Setup] = []
         for points in _by_data(first):
             federation = points[0].experiment.load_data(self.data_dir)
-            setups += _share_goals(prepare(point.experiment, federation=federation) for point in points)
+            setups += _share_copies(prepare(point.experiment, federation=federation) for point in points)
         return SweepStudy(sweep=self.arena.sweep, setups=setups)
 
 
@@ -190,21 +190,23 @@ def _defence(name: str, setup: Setup) -> DefenceAbout:
     )
 
 
-def _share_goals(setups: Iterable[Setup]) -> list[Setup]:
-    """The same setups, with one copy of test examples for all that measure success on the same ones.
+def _share_copies(setups: Iterable[Setup]) -> list[Setup]:
+    """The same setups, with one copy of the examples that an attack takes or shows, for all that it attacks.
 
     On one data set and with one seed the same poisonings of the same users end in the same examples.
     """
-    goals: list[tuple[object, Goal | None]] = []
+    staged: list[tuple[object, Staged]] = []
     found = []
     for setup in setups:
         if setup.attack is not None and setup.experiment.attack is not None:
             built = setup.experiment.attack.build()
             about = built.data, built.test_share, setup.attack.adversary.users
-            known = next((goal for each, goal in goals if each == about), setup.attack.goal)
-            if known is setup.attack.goal:
-                goals.append((about, known))
-            setup = replace(setup, attack=replace(setup.attack, goal=known))
+            known = next((each for wanted, each in staged if wanted == about), None)
+            if known is None:
+                staged.append((about, setup.attack))
+            else:
+                attack = replace(setup.attack, federation=known.federation, goal=known.goal)
+                setup = replace(setup, federation=known.federation, attack=attack)
         found.append(setup)
     return found
 
