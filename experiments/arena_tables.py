@@ -114,9 +114,9 @@ def matrix(record: ArenaRecord, attacks: Sequence[str], measure: str) -> list[st
 
 
 def percent(mean: Mean | None, unit: str = " %") -> str:
-    """A mean with its interval, where it has one."""
+    """A mean with its interval, where it has one; a dash where nothing was trained."""
     if mean is None or mean.mean is None:
-        return "refused"
+        return "-"
     whole = f"{100 * mean.mean:.1f}{unit}"
     if mean.low is None or mean.high is None or not unit:
         return whole
