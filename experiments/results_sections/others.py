@@ -136,22 +136,14 @@ def _participation() -> str:
     )
 
 
-def _arena() -> str:
-    """The first look, as long as there is no more."""
-    found = content("arena_on_mnist/arena.json")
-    means = {(each["defence"], each["attack"]): each for each in found["cells"]}
-    tried = [
-        name for name in ("no defence", "krum", "dp_8") if means.get((name, "pixels"), {}).get("accuracy")
-    ]
-    told = "; ".join(
-        f"{name}: {100 * means[name, 'pixels']['accuracy']['mean']:.1f} % accuracy, "
-        f"{100 * means[name, 'pixels']['attack_success']['mean']:.1f} % success"
-        for name in tried
-    )
-    rows = {(each["defence"], each["attack"]) for each in found["cells"] if each["runs"]}
+def _arena(file: str, named: tuple[str, ...]) -> str:
+    """How large an arena was, and the worst backdoor for some of its defences."""
+    found = content(file)
+    trained = sum(bool(each["runs"]) for each in found["cells"])
     seeds = len(found["about"]["seeds"])
-    size = f"{len(rows)} cells, {seeds} seed{'s' * (seeds > 1)}"
-    return f"a first look, {size}; a white square against {told}"
+    worst = {each["defence"]: each["worst_success"] for each in found["standings"] if each["worst_success"]}
+    told = ", ".join(f"{name} {100 * worst[name]['value']:.1f} %" for name in named if name in worst)
+    return f"{trained} cells, {seeds} seed{'s' * (seeds > 1)}; success of the worst backdoor: {told}"
 
 
 def _compared() -> str:
@@ -225,7 +217,18 @@ def own() -> list[str]:
         (
             "[arena_on_mnist](../experiments/arena_on_mnist/README.md)",
             "attacks and defences of today, all against all, DP among them",
-            _arena(),
+            _arena(
+                "arena_on_mnist/users_of_600.json",
+                ("no defence", "krum", "median", "flame", "norm_bounding", "dp_8", "cnd_8"),
+            ),
+        ),
+        (
+            "[arena_on_cifar](../experiments/arena_on_cifar/README.md)",
+            "some of them on CIFAR-10",
+            _arena(
+                "arena_on_cifar/users_of_500.json",
+                ("no defence", "krum", "trimmed_mean", "flame", "norm_bounding", "dp_8", "cnd_8"),
+            ),
         ),
     ]
     return markdown(("where", "what", "outcome"), rows)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
+from fedward.base.validate import InvalidValue
 from fedward.models import build
 from fedward.models.mlp import mlp
 
@@ -11,6 +13,13 @@ def test_it_has_one_hidden_layer_of_a_hundred_units() -> None:
     model = mlp(input_shape=(1, 28, 28), num_classes=10)
     assert [type(layer).__name__ for layer in model] == ["Flatten", "Linear", "ReLU", "Linear"]
     assert [tuple(p.shape) for p in model.parameters()] == [(100, 784), (100,), (10, 100), (10,)]
+
+
+def test_the_hidden_layer_may_have_another_size() -> None:
+    model = build("mlp", input_shape=(1, 28, 28), num_classes=10, seed=0, hidden=32)
+    assert [tuple(p.shape) for p in model.parameters()] == [(32, 784), (32,), (10, 32), (10,)]
+    with pytest.raises(InvalidValue, match="hidden units must be"):
+        build("mlp", input_shape=(1, 28, 28), num_classes=10, seed=0, hidden=0)
 
 
 def test_every_pixel_counts_the_last_one_too() -> None:

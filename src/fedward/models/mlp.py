@@ -6,13 +6,12 @@ import math
 
 from torch import nn
 
+from fedward.base.validate import whole
 from fedward.models import shapes
 
-HIDDEN = 100
 
-
-def mlp(*, input_shape: tuple[int, ...], num_classes: int) -> nn.Sequential:
-    """One hidden layer of 100 units: 79,510 parameters for MNIST.
+def mlp(*, input_shape: tuple[int, ...], num_classes: int, hidden: int = 100) -> nn.Sequential:
+    """One hidden layer, of 100 units unless told otherwise: 79,510 parameters for MNIST.
 
     Every pixel has weights of its own, which a backdoor of a single pixel needs: the strided convolutions of
     ``mnist_cnn`` hardly see the last pixel.
@@ -20,6 +19,7 @@ def mlp(*, input_shape: tuple[int, ...], num_classes: int) -> nn.Sequential:
     Args:
       input_shape: the shape of one example; any.
       num_classes: how many outputs there are.
+      hidden: how many units the hidden layer has.
 
     >>> [sum(p.numel() for p in mlp(input_shape=(1, 28, 28), num_classes=n).parameters()) for n in (2, 10)]
     [78702, 79510]
@@ -27,9 +27,10 @@ def mlp(*, input_shape: tuple[int, ...], num_classes: int) -> nn.Sequential:
     One hidden layer of the 2NN of McMahan et al. 2017.
     """
     shapes.check("mlp", input_shape, num_classes)
+    whole("hidden units", hidden)
     return nn.Sequential(
         nn.Flatten(),
-        nn.Linear(math.prod(input_shape), HIDDEN),
+        nn.Linear(math.prod(input_shape), hidden),
         nn.ReLU(),
-        nn.Linear(HIDDEN, num_classes),
+        nn.Linear(hidden, num_classes),
     )

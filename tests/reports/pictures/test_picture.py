@@ -10,6 +10,7 @@ import pytest
 
 from fedward.base.validate import InvalidValue
 from fedward.reports.pictures.picture import Picture, PicturePoint, save_with_numbers
+from fedward.reports.pictures.picture_style import MARKS, STYLES
 from fedward.reports.pictures.sketch import Sketch
 
 ENDINGS = {".png": b"\x89PNG", ".pdf": b"%PDF-", ".svg": b"<?xml"}
@@ -136,3 +137,10 @@ def test_an_unknown_style_is_refused() -> None:
 
 def test_a_picture_is_one_line_of_text() -> None:
     assert repr(curves()) == "Picture(accuracy, ε: 8 points)"
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_thirty_lines_differ_in_colour_or_mark(style: str) -> None:
+    colours = STYLES[style].colours
+    pairs = {(colours[number % len(colours)], MARKS[number % len(MARKS)]) for number in range(30)}
+    assert len(pairs) == 30

@@ -46,6 +46,22 @@ def test_every_cell_is_what_its_training_would_be_by_itself(tiny: ArenaRecord, t
     assert all(models[0][name].equal(models[1][name]) for name in models[0])
 
 
+def test_what_an_attack_copies_is_in_memory_once() -> None:
+    held_out = {"name": "edge_case", "source": 1, "target": 0, "share": 0.5}
+    attacks = {
+        name: {"who": {"name": "named", "users": [0]}, "data": [data]}
+        for name, data in (("flip", {"name": "label_flip", "target": 0}), ("edge", held_out))
+    }
+    pictures = {"name": "digits", "users": 12}
+    content = arena_content(attacks=attacks) | {"data": pictures, "rounds": 1}
+    setups = plan_arena(read_arena(content, "file.toml")).first_seed().setups
+    staged = [setup.attack for setup in setups if setup.attack is not None]
+    assert len(staged) == 2 * 3
+    assert len({id(each.goal) for each in staged}) == 2
+    # Nobody's examples are taken by the one, and the other's are taken once: with the clean data, two copies.
+    assert len({id(setup.federation) for setup in setups}) == 2
+
+
 def test_privacy_is_that_of_the_ledger_and_what_takes_it_away_is_said(tiny: ArenaRecord) -> None:
     private = {each.defence: each for each in tiny.standings}
     assert private["krum"].epsilon is None

@@ -8,11 +8,10 @@ from fedward.backends.compute import Compute
 from fedward.rundir.store import RunDirectory
 from processes import until
 from raylets import needs_ray, processes_with, start_command
+from studies.same_files import require_same
 from tiny_experiment import CONTENT, TEXT
 
 pytestmark = needs_ray
-
-SAY_WHEN = ("run.json", "digests.jsonl")
 
 
 def test_a_sweep_on_a_cluster_has_the_same_files(tmp_path: Path, cluster_address: str) -> None:
@@ -26,17 +25,6 @@ def test_a_sweep_on_a_cluster_has_the_same_files(tmp_path: Path, cluster_address
             quiet=True,
         )
     require_same(tmp_path / "here", tmp_path / "there", at_least=20)
-
-
-def require_same(here: Path, there: Path, at_least: int) -> None:
-    files = sorted(each.relative_to(here) for each in here.rglob("*"))
-    compared = [each for each in files if each.suffix not in ("", ".png") and each.name not in SAY_WHEN]
-    assert len(compared) > at_least
-    for each in compared:
-        if (here / each).is_file():
-            assert (here / each).read_bytes() == (there / each).read_bytes(), each
-    modes = [(path / each).stat().st_mode for path in (here, there) for each in compared]
-    assert modes[: len(compared)] == modes[len(compared) :]
 
 
 def test_a_driver_killed_while_trainings_are_under_way_has_reserved_all_of_them(

@@ -48,7 +48,8 @@ STYLES: dict[str, PictureStyle] = {
     ),
 }
 DASHES = ("-", "--", "-.", ":")
-MARKS = "osD^vPX*<>"
+MARKS = "osD^vPX*<"
+"""Nine: no style has a number of colours that shares a divisor with it, so many pairs differ."""
 
 
 def style_called(name: str) -> PictureStyle:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedward.attacks.adaptive import adaptive_attacker_for
+from fedward.attacks.attack import Staged
 from fedward.backends.compute import IN_PROCESS, Compute
 from fedward.base.validate import InvalidValue
 from fedward.config.arena_cells import Cell, Only, Refused
@@ -84,7 +85,7 @@ class ArenaStudy:
 
     def _together(self, points: Sequence[Point]) -> SweepStudy:
         federation = points[0].experiment.load_data(self.data_dir)
-        setups = [prepare(point.experiment, federation=federation) for point in points]
+        setups = _share_copies(prepare(point.experiment, federation=federation) for point in points)
         return SweepStudy(sweep=replace(self.arena.sweep, points=tuple(points)), setups=setups)
 
     def result(self, place: RunDirectory) -> ArenaRecord:
@@ -97,7 +98,7 @@ class ArenaStudy:
         setups: list[Setup] = []
         for points in _by_data(first):
             federation = points[0].experiment.load_data(self.data_dir)
-            setups += [prepare(point.experiment, federation=federation) for point in points]
+            setups += _share_copies(prepare(point.experiment, federation=federation) for point in points)
         return SweepStudy(sweep=self.arena.sweep, setups=setups)
 
 
@@ -187,6 +188,27 @@ def _defence(name: str, setup: Setup) -> DefenceAbout:
         adaptive_attack=None if attacker is None else attacker.attack,
         adaptive_without=[] if attacker is None else list(attacker.without),
     )
+
+
+def _share_copies(setups: Iterable[Setup]) -> list[Setup]:
+    """The same setups, with one copy of the examples that an attack takes or shows, for all that it attacks.
+
+    On one data set and with one seed the same poisonings of the same users end in the same examples.
+    """
+    staged: list[tuple[object, Staged]] = []
+    found = []
+    for setup in setups:
+        if setup.attack is not None and setup.experiment.attack is not None:
+            built = setup.experiment.attack.build()
+            about = built.data, built.test_share, setup.attack.adversary.users
+            known = next((each for wanted, each in staged if wanted == about), None)
+            if known is None:
+                staged.append((about, setup.attack))
+            else:
+                attack = replace(setup.attack, federation=known.federation, goal=known.goal)
+                setup = replace(setup, federation=known.federation, attack=attack)
+        found.append(setup)
+    return found
 
 
 def _by_data(points: Iterable[Point]) -> list[list[Point]]:

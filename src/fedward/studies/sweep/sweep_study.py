@@ -15,6 +15,7 @@ from fedward.backends.open import open_backend
 from fedward.backends.ray.cluster_jobs import ClusterJobs
 from fedward.base.validate import InvalidValue
 from fedward.config.sweep_section import Point, Sweep
+from fedward.core.digest import data_digest
 from fedward.core.failure import TrainingFailed
 from fedward.core.federation import Federation
 from fedward.rundir.catalogue.facts import flat
@@ -147,9 +148,12 @@ def _side_by_side(
     with ExitStack() as stack:
         going: dict[str, Iterator[Progress]] = {}
         points = {point.directory: point for point, _ in members}
+        # All train on one federation, which may be gigabytes: it is read through once.
+        data = data_digest(members[0][1].federation)
         for point, setup in members:
             directory = stack.enter_context(open_run(path / point.directory))
-            going[point.directory] = TrainingStudy(setup=setup).steps(directory, compute, backend=shared)
+            study = TrainingStudy(setup=setup, data=data)
+            going[point.directory] = study.steps(directory, compute, backend=shared)
         done = dict.fromkeys(going, 0)
         while going:
             least = min(done[name] for name in going)

@@ -35,10 +35,12 @@ class TrainingStudy:
     Args:
       setup: the experiment, made ready.
       begun: whether ``run.json`` is there and says the same, as whoever sent this training here has seen to.
+      data: the digest of the setup's data, where it is known.
     """
 
     setup: Setup
     begun: bool = False
+    data: str = ""
 
     open = open_run_directory
 
@@ -51,7 +53,7 @@ class TrainingStudy:
         """
         setup = self.setup
         if not self.begun:
-            place.begin(manifest(setup, setup.engine(compute)))
+            place.begin(manifest(setup, setup.engine(compute), self.data))
         if place.result() is not None:
             return
         new = partial(open_backend, setup.model, setup.federation, compute, also=setup.measured_on)
@@ -64,28 +66,31 @@ class TrainingStudy:
         return found
 
 
-def manifest(setup: Setup, engine: str = "") -> Manifest:
-    """What is run, for ``run.json``."""
+def manifest(setup: Setup, engine: str = "", data: str = "") -> Manifest:
+    """What is run, for ``run.json``; ``data`` is the digest of the data, where it is known."""
     experiment = setup.experiment.model_dump(mode="json")
     # Where files lie is not part of what is run; what is in them is.
     experiment["data"].pop("data_dir", None)
     experiment["model"].pop("weights", None)
-    data: dict[str, Any] = {"users": setup.federation.num_users, "digest": data_digest(setup.federation)}
+    about_data: dict[str, Any] = {
+        "users": setup.federation.num_users,
+        "digest": data or data_digest(setup.federation),
+    }
     if isinstance(setup.experiment.model, ObjectSection):
-        data["initial_model"] = tensor_digest(ParameterSpec.of(setup.model).flatten(setup.model))
+        about_data["initial_model"] = tensor_digest(ParameterSpec.of(setup.model).flatten(setup.model))
     if setup.weights is not None:
-        data["initial_model"] = setup.weights.digest
+        about_data["initial_model"] = setup.weights.digest
     if setup.target is not None:
         experiment["attack"].pop("target_model")
-        data["target_model"] = tensor_digest(setup.target)
+        about_data["target_model"] = tensor_digest(setup.target)
     if isinstance(setup.algorithm.server, PublicServer):
-        data["public_directions"] = setup.algorithm.server.public_digest
+        about_data["public_directions"] = setup.algorithm.server.public_digest
     terms = setup.algorithm.new_ledger().terms
     divisor = None if terms.divisor is None else Divisor(size=terms.divisor, declared=terms.declared)
     code = own_code(setup.experiment)
     about = Manifest(
         experiment=experiment,
-        data=RunData(**data),
+        data=RunData(**about_data),
         weights=None if setup.weights is None else str(setup.weights),
         caveat=setup.caveat,
         divisor=divisor,
