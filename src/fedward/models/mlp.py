@@ -9,8 +9,10 @@ from torch import nn
 from fedward.base.validate import whole
 from fedward.models import shapes
 
+HIDDEN = 100
 
-def mlp(*, input_shape: tuple[int, ...], num_classes: int, hidden: int = 100) -> nn.Sequential:
+
+def mlp(*, input_shape: tuple[int, ...], num_classes: int, hidden: int | None = None) -> nn.Sequential:
     """One hidden layer, of 100 units unless told otherwise: 79,510 parameters for MNIST.
 
     Every pixel has weights of its own, which a backdoor of a single pixel needs: the strided convolutions of
@@ -19,7 +21,7 @@ def mlp(*, input_shape: tuple[int, ...], num_classes: int, hidden: int = 100) ->
     Args:
       input_shape: the shape of one example; any.
       num_classes: how many outputs there are.
-      hidden: how many units the hidden layer has.
+      hidden: how many units the hidden layer has; 100 if not given.
 
     >>> [sum(p.numel() for p in mlp(input_shape=(1, 28, 28), num_classes=n).parameters()) for n in (2, 10)]
     [78702, 79510]
@@ -27,10 +29,10 @@ def mlp(*, input_shape: tuple[int, ...], num_classes: int, hidden: int = 100) ->
     One hidden layer of the 2NN of McMahan et al. 2017.
     """
     shapes.check("mlp", input_shape, num_classes)
-    whole("hidden units", hidden)
+    units = HIDDEN if hidden is None else whole("hidden units", hidden)
     return nn.Sequential(
         nn.Flatten(),
-        nn.Linear(math.prod(input_shape), hidden),
+        nn.Linear(math.prod(input_shape), units),
         nn.ReLU(),
-        nn.Linear(hidden, num_classes),
+        nn.Linear(units, num_classes),
     )
