@@ -80,3 +80,9 @@ def test_an_older_name_means_the_same_and_both_are_refused(words: str, older: st
     assert old.output == new.output
     both = CliRunner().invoke(app, f"{words} {older} {newer}".split())
     assert "is the older name of" in str(both.exception)
+
+
+def test_help_shows_brackets_as_they_are() -> None:
+    found = CliRunner().invoke(app, ["ledger", "--help"]).output
+    assert "FILE  [required]" in found
+    assert "\\" not in found

@@ -40,7 +40,9 @@ class PlainCommand(TyperCommand):
             for each in self.get_params(ctx):
                 record = each.get_help_record(ctx) if each.param_type_name == kind else None
                 if record is not None:
-                    rows.append((str(each.metavar), record[1]) if kind == "argument" else record)
+                    # Some versions of typer escape brackets for rich, which does not print this.
+                    says = record[1].replace("\\[", "[")
+                    rows.append((str(each.metavar) if kind == "argument" else record[0], says))
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
