@@ -19,8 +19,10 @@ from processes import alive
 os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
 # Of all that this process starts, nodes of killed commands included: other tests may run on the same machine.
-_MARK = f"{os.getpid()}-{time.time_ns()}"
-os.environ["FEDWARD_TESTS"] = _MARK
+# pytest imports this file twice, once to look for doctests: both have the mark of the first.
+if not os.environ.get("FEDWARD_TESTS", "").startswith(f"{os.getpid()}-"):
+    os.environ["FEDWARD_TESTS"] = f"{os.getpid()}-{time.time_ns()}"
+_MARK = os.environ["FEDWARD_TESTS"]
 
 needs_ray = [
     pytest.mark.skipif(
