@@ -145,7 +145,7 @@ class Attack:
     @property
     def staged_when_attacked(self) -> bool:
         """Whether cohorts have an exact number of attackers in the attacked rounds, and in no others."""
-        return isinstance(self.who, PerCohort) and self.who.attacked_rounds_only
+        return isinstance(self.who, PerCohort) and self.who.attacked_rounds_only is True
 
     def users(self, federation: Federation, seed: int) -> frozenset[int]:
         """The users that attack."""

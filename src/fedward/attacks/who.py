@@ -90,7 +90,7 @@ class PerCohort:
       count: P, how many attack.
       each: P_m, how many of them every cohort has.
       attacked_rounds_only: whether only the cohorts of the attack's ``rounds`` have them; in others attackers
-        are drawn like everybody.
+        are drawn like everybody. All cohorts have them if not given.
 
     >>> PerCohort(count=2, each=3)
     Traceback (most recent call last):
@@ -103,7 +103,7 @@ class PerCohort:
 
     count: int
     each: int
-    attacked_rounds_only: bool = False
+    attacked_rounds_only: bool | None = None
 
     def __post_init__(self) -> None:
         whole("number of attackers", self.count, at_least=0)
@@ -113,7 +113,7 @@ class PerCohort:
                 f"attackers in every cohort must be at most the number of attackers, {self.count}, "
                 f"got {self.each}"
             )
-        if not isinstance(self.attacked_rounds_only, bool):
+        if not isinstance(self.attacked_rounds_only, bool | None):
             raise InvalidType(
                 f"attacked rounds only must be true or false, got {self.attacked_rounds_only!r}"
             )

@@ -16,8 +16,8 @@ def arguments(docstrings: Iterable[str]) -> dict[str, str]:
     that do not say otherwise.
 
     >>> from fedward.config.part_source import PartSource
-    >>> arguments(PartSource(module="fedward.attacks.who", name="PerCohort").docstrings)
-    {'count': 'P, how many attack.', 'each': 'P_m, how many of them every cohort has.'}
+    >>> arguments(PartSource(module="fedward.attacks.who", name="RandomUsers").docstrings)
+    {'count': 'k, how many attack; 0 for a training in which nobody does.'}
     >>> krum, median = (PartSource(module="fedward.presets", name=name) for name in ("krum", "median"))
     >>> arguments(krum.docstrings)["malicious"], arguments(median.docstrings)["local"]
     ('f: how many bad updates a round may hold.', 'what a user does with the model.')

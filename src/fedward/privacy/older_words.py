@@ -49,7 +49,7 @@ def terms_of(words: Any) -> Terms:
 
     >>> terms_of("Poisson sampling q = 0.1, staged with exactly 2 of 4 attackers in every cohort "
     ...          "(outside the sampling of certificates)").staged
-    ExactAttackers(each=2, attackers=4)
+    ExactAttackers(each=2, attackers=4, attacked_rounds_only=False)
     >>> terms_of("by the moon")
     Traceback (most recent call last):
     ...

@@ -78,7 +78,7 @@ class Workers:
         self._workers = whole("number of workers", cores() if workers is None else workers)
         self._chunk = None if chunk is None else whole("chunk", chunk)
         try:
-            pickled = cloudpickle.dumps(bare_copy(module))  # the jobs bring the weights
+            pickled = cloudpickle.dumps(_without_weights(module))  # the jobs bring them
         except Exception as error:
             raise InvalidType(f"the model must be one that can be pickled, got {error!r}") from error
         several = [federation.examples, federation.test, *also]
@@ -194,3 +194,11 @@ class _Trainers:
                 self._known.clear()
             self._known[id(job.trainer)] = known
         return known[1]
+
+
+def _without_weights(module: nn.Module) -> nn.Module:
+    """A copy of the module without its weights; the module itself where it cannot be copied."""
+    try:
+        return bare_copy(module)
+    except Exception:  # whatever somebody's own class raises: then a worker says what is wrong
+        return module
