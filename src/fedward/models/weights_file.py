@@ -56,12 +56,19 @@ class About:
     def same_training(self, other: About) -> list[str]:
         """What is different about another training; how long it lasted is not."""
         keys = ("model", "data", "training", "start", "seed", "vocabulary")
-        return [key for key in keys if getattr(self, key) != getattr(other, key)]
+        return [key for key in keys if _given(getattr(self, key)) != _given(getattr(other, key))]
 
     def __str__(self) -> str:
         known = f", {self.accuracy[-1]:.1%} accuracy" if self.accuracy else ""
         plural = "" if self.epochs == 1 else "s"
         return f"{self.model['name']} trained on {self.data['name']} for {self.epochs} epoch{plural}{known}"
+
+
+def _given(value: object) -> object:
+    """A table without what is not given: later versions have keys that earlier ones had not."""
+    return (
+        {key: each for key, each in value.items() if each is not None} if isinstance(value, dict) else value
+    )
 
 
 def to_bytes(about: About, tensors: Mapping[str, Tensor]) -> bytes:

@@ -148,7 +148,8 @@ def prepare(file: PretrainingFile, data_dir: Path | None = None) -> Pretraining:
     if code := own_code(file):
         tables["model"]["code"] = code
     about = About(
-        model=tables["model"],
+        # An option that a later version added, and that is not given, makes no other model.
+        model={key: value for key, value in tables["model"].items() if value is not None},
         data=tables["data"] | {"digest": data_digest(federation)},
         training=tables["training"],
         start=tensor_digest(ParameterSpec.of(model).flatten(model)),
