@@ -114,7 +114,9 @@ def test_the_search_finds_replace_one_on_pages_opened_from_the_disk(site: Path) 
         browser.size(1400, 1000)
         browser.go(site / "tutorial.html")
         browser.click(".md-search__input")
-        browser.press(".md-search__input", "replace-one")
+        # All but the last letter at once: asked for "replace-", the theme's search calls that no query.
+        browser.run("document.querySelector('.md-search__input').value = 'replace-on'")
+        browser.press(".md-search__input", "e")
         until, found = time.monotonic() + 120, ""
         while "privacy.html" not in found and time.monotonic() < until:
             time.sleep(0.2)
@@ -125,8 +127,7 @@ def test_the_search_finds_replace_one_on_pages_opened_from_the_disk(site: Path) 
             )
         assert "privacy.html" in found
         assert "glossary.html" in found
-        # While a slow machine types, the search may be asked for "replace-", and says that this is no query.
-        assert [each for each in browser.errors() if "Invalid query" not in str(each)] == []
+        assert browser.errors() == []
 
 
 def _fetched(site: Path, page: str) -> list[str]:
